@@ -1,0 +1,1 @@
+"""CAutoScaler: how many containers an experiment needs, decided without doing any I/O."""

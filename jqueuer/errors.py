@@ -1,0 +1,61 @@
+"""Every error a user can meet, one sentence each."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing wrong with a description: where it is and what was expected."""
+
+    path: str
+    """Where, as a path into the description: ``jobs[3].tasks[0].command``."""
+    message: str
+    """What was wrong and what was expected, in words for its author."""
+    line: int | None = None
+    """The line in the source text, where it is known."""
+
+    def __str__(self) -> str:
+        where = self.path if self.line is None else f"line {self.line}: {self.path}"
+        return f"{where}: {self.message}" if self.path else self.message
+
+    def as_dict(self) -> dict[str, object]:
+        """The fault as JSON."""
+        return asdict(self)
+
+
+class JQueuerError(Exception):
+    """Something went wrong that the user can act on."""
+
+
+class DescriptionError(JQueuerError):
+    """The experiment description has faults."""
+
+    def __init__(self, faults: tuple[Fault, ...]) -> None:
+        self.faults = faults
+        super().__init__("; ".join(str(fault) for fault in faults))
+
+
+class TooLargeError(JQueuerError):
+    """The request is larger than the configured limit."""
+
+
+class NotFoundError(JQueuerError):
+    """There is no such experiment, job, attempt or file."""
+
+
+class ConflictError(JQueuerError):
+    """The experiment's state does not allow this."""
+
+
+class StoreUnavailableError(JQueuerError):
+    """The store does not answer."""
+
+
+class SettingsError(JQueuerError):
+    """A setting is missing or wrong."""
+
+
+class UnsupportedError(JQueuerError):
+    """This engine cannot do what the description asks for."""

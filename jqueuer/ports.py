@@ -1,0 +1,299 @@
+"""The ports: what the project asks of stores, queues, orchestrators and engines.
+
+Each says who calls it and what failure means. Adapters live in ``adapters`` packages; one contract suite in
+``tests/contract`` runs against every adapter of a port. Any method may raise
+:class:`~jqueuer.errors.StoreUnavailableError`; callers in loops log it and try again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from jqueuer.model import Experiment, Job
+from jqueuer.records import (
+    Attempt,
+    Claim,
+    CommandResult,
+    ContainerStatus,
+    Counts,
+    ExperimentRecord,
+    JobPage,
+    JobRecord,
+    JournalEntry,
+    OutputFile,
+    ServiceStatus,
+    Statistics,
+)
+from jqueuer.states import ContainerState, ExperimentState, JobState
+
+
+class ExperimentStore(Protocol):
+    """The experiments and what was decided about them. Called by the manager; agents read."""
+
+    def create(self, record: ExperimentRecord) -> None:
+        """Remember a new experiment, in state ``receiving``: nothing else sees it until :meth:`accept`."""
+
+    def accept(self, experiment_id: str) -> None:
+        """All jobs are stored: the experiment is ``running``; from here on nothing may lose it."""
+
+    def get(self, experiment_id: str) -> ExperimentRecord:
+        """The record; :class:`~jqueuer.errors.NotFoundError` if there is none or it is still being received."""
+
+    def page(
+        self, *, states: Sequence[ExperimentState] = (), offset: int = 0, limit: int = 50
+    ) -> tuple[list[ExperimentRecord], int]:
+        """Experiments, newest first, and how many match in all."""
+
+    def active(self) -> list[str]:
+        """Ids of accepted experiments that have not ended; the paper's *experiment queue*."""
+
+    def unfinished_receipts(self) -> list[str]:
+        """Ids still in ``receiving``; left over by a manager that died, to be deleted at its start."""
+
+    def move(
+        self,
+        experiment_id: str,
+        expected: Sequence[ExperimentState],
+        state: ExperimentState,
+        *,
+        reason: str = "",
+        finished: bool = False,
+    ) -> bool:
+        """Change the state if it is one of the expected ones; False (and no change) otherwise.
+
+        ``finished`` stamps ``finished_at`` with the store's clock; without it ``finished_at`` is cleared.
+        """
+
+    def amend(
+        self,
+        experiment_id: str,
+        *,
+        deadline_at: float | None = None,
+        minimum: int | None = None,
+        maximum: int | None = None,
+    ) -> ExperimentRecord:
+        """Change deadline or container limits of an experiment; what is None stays."""
+
+    def set_published(self, experiment_id: str, count: int) -> None:
+        """Remember how many jobs were handed to the queue."""
+
+    def journal(self, experiment_id: str, entry: JournalEntry) -> None:
+        """Append a decision; old ones are dropped beyond the configured number."""
+
+    def decisions(self, experiment_id: str, *, limit: int = 200) -> list[JournalEntry]:
+        """The latest decisions, oldest first."""
+
+    def delete(self, experiment_id: str) -> None:
+        """Forget the experiment, its jobs and its journal."""
+
+    def remember_key(self, key: str, digest: str, experiment_id: str) -> tuple[str, str]:
+        """First use of an Idempotency-Key wins: returns the (digest, experiment id) that stands for it now."""
+
+    def forget_key(self, key: str) -> None:
+        """The request behind the key failed; it may be tried again."""
+
+    def now(self) -> float:
+        """The store's clock, seconds since the epoch: one clock for all machines."""
+
+
+class Renewal(Enum):
+    """The answer to a heartbeat."""
+
+    KEPT = "kept"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+
+
+class JobLedger(Protocol):
+    """The truth about jobs: a claim is a lease with a fencing token, an outcome is recorded once.
+
+    ``POST_JOB_ID`` names the experiment's post command; it is claimed and finished like a job but counted nowhere.
+    """
+
+    def add(self, experiment_id: str, jobs: Sequence[Job]) -> None:
+        """Append jobs in order; :class:`~jqueuer.errors.ConflictError` names an id that is there already."""
+
+    def add_post(self, experiment_id: str, job: Job) -> bool:
+        """Queue the post command; False if it was queued before."""
+
+    def claim(self, experiment_id: str, job_id: str, *, container: str, node: str) -> Claim | None:
+        """The next attempt at a queued job under a fresh token, or None where there is nothing to run:
+        done, running under a live lease, not yet due, paused, cancelled, deleted."""
+
+    def renew(self, claim: Claim) -> Renewal:
+        """Heartbeat of a running attempt: extends the lease, and tells when to stop."""
+
+    def finish(self, claim: Claim, attempt: Attempt, *, retry: bool = True) -> JobState | None:
+        """Record how the attempt ended; the job's new state, or None if the token was no longer current.
+
+        A failed attempt is re-queued while attempts are left and ``retry`` holds; the manager publishes it when due.
+        """
+
+    def counts(self, experiment_id: str) -> Counts:
+        """Jobs by state."""
+
+    def statistics(self, experiment_id: str) -> Statistics:
+        """Sums over what ran."""
+
+    def record_scale(self, experiment_id: str, *, up: int = 0, down: int = 0, containers: int = 0) -> None:
+        """Count scale actions and remember the peak of containers."""
+
+    def page(
+        self, experiment_id: str, *, state: JobState | None = None, search: str = "", offset: int = 0, limit: int = 50
+    ) -> JobPage:
+        """Jobs in order, by state and by a substring of the id."""
+
+    def job(self, experiment_id: str, job_id: str) -> JobRecord:
+        """One job with its attempts; :class:`~jqueuer.errors.NotFoundError` if there is none."""
+
+    def ids(self, experiment_id: str, start: int, count: int) -> list[str]:
+        """Job ids by position, for publishing in batches."""
+
+    def queued(self, experiment_id: str, start: int, count: int) -> list[str]:
+        """Ids of queued jobs that are due, for rebuilding a queue that lost its messages."""
+
+    def due(self, experiment_id: str, limit: int = 1000) -> list[str]:
+        """Take the jobs whose back-off has ended (each is returned once per re-queueing)."""
+
+    def reap(self, experiment_id: str, limit: int = 1000) -> list[str]:
+        """Re-queue the jobs whose lease ran out and return their ids; too often lost ones fail instead."""
+
+    def release(self, experiment_id: str, *, container: str | None = None) -> list[str]:
+        """End the leases of a container known to be gone (None: of all), as if they had run out just now."""
+
+    def cancel(self, experiment_id: str) -> None:
+        """Cancel what is queued; running jobs learn it by their next heartbeat and no claim succeeds any more."""
+
+    def set_paused(self, experiment_id: str, paused: bool) -> None:
+        """While paused no claim succeeds; running jobs go on."""
+
+    def retry_failed(self, experiment_id: str) -> int:
+        """Queue failed and cancelled jobs again with fresh attempts; how many."""
+
+
+class JobQueue(Protocol):
+    """The queue dedicated to one experiment. A message carries ids, never the truth; duplicates are harmless."""
+
+    def publish(self, experiment_id: str, job_ids: Iterable[str]) -> int:
+        """Put messages into the experiment's queue, confirmed where the broker can; how many."""
+
+    def length(self, experiment_id: str) -> int:
+        """Messages waiting, not counting those being worked on; 0 where there is no queue."""
+
+    def delete(self, experiment_id: str) -> None:
+        """Remove the queue with whatever is in it."""
+
+
+class Orchestrator(Protocol):
+    """Runs the experiment services. Called by the experiment controllers; every call is idempotent."""
+
+    def create(self, experiment_id: str, description: Experiment, containers: int) -> None:
+        """Create the service, or adopt the one that is there."""
+
+    def scale(self, experiment_id: str, containers: int) -> None:
+        """Request a number of containers; a busy one that is no longer wanted drains."""
+
+    def status(self, experiment_id: str) -> ServiceStatus | None:
+        """What runs now; None if there is no such service."""
+
+    def destroy(self, experiment_id: str) -> None:
+        """Remove the service; busy containers drain."""
+
+    def problems(self, description: Experiment) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(why this experiment cannot run here, what its user should know), both in words."""
+
+
+class Artifacts(Protocol):
+    """Bytes too large for records: inputs, logs, outputs. Agents write, the manager reads."""
+
+    def put_input(self, sha256: str, stream: BinaryIO) -> int:
+        """Keep a file under its checksum; :class:`ValueError` if the content does not match it. Returns its size."""
+
+    def has_input(self, sha256: str) -> bool:
+        """Whether the file is here already."""
+
+    def fetch_input(self, sha256: str, destination: Path) -> None:
+        """Copy an input to a path; :class:`~jqueuer.errors.NotFoundError` if nobody sent it."""
+
+    def append_log(self, experiment_id: str, job_id: str, attempt: int, stream: str, data: bytes) -> None:
+        """Add to a captured stream (``stdout`` or ``stderr``)."""
+
+    def read_log(
+        self, experiment_id: str, job_id: str, attempt: int, stream: str, start: int, length: int
+    ) -> tuple[bytes, int]:
+        """Bytes of a captured stream from ``start``, and its size; empty where nothing was captured."""
+
+    def put_output(self, experiment_id: str, job_id: str, attempt: int, path: str, source: Path) -> OutputFile:
+        """Keep an output; the source file may be moved away."""
+
+    def open_output(self, experiment_id: str, job_id: str, attempt: int, path: str) -> BinaryIO:
+        """An output's content; :class:`~jqueuer.errors.NotFoundError` if there is none."""
+
+    def delete(self, experiment_id: str) -> None:
+        """Remove logs and outputs of an experiment."""
+
+
+class Containers(Protocol):
+    """The agent's view of the containers on its node. Called by the container updater."""
+
+    def list(self) -> list[ContainerHandle]:
+        """Containers of experiments on this node that are up, draining ones included."""
+
+    def end(self, handle: ContainerHandle) -> None:
+        """End a container whose manager has stopped: its processes, then itself."""
+
+    def report(self, container_id: str, state: ContainerState, job: str | None = None) -> None:
+        """Tell the orchestrator what the container does."""
+
+
+class ContainerHandle(Protocol):
+    """A container as its agent sees it."""
+
+    id: str
+    experiment_id: str
+    draining: bool
+
+
+class Executor(Protocol):
+    """Runs commands inside one container, one at a time. Called by the container manager."""
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        environment: dict[str, str],
+        working_directory: str | None,
+        timeout_seconds: float | None,
+        write: Callable[[str, bytes], None],
+        keep_going: Callable[[], bool],
+        role: str,
+    ) -> CommandResult:
+        """Run to the end, to the time-out, or until ``keep_going`` (asked at each heartbeat) says no.
+
+        ``write`` takes ("stdout" | "stderr", bytes) as they come. Whatever way it ends, the whole process tree is gone.
+        """
+
+
+class ContainerRegistry(Protocol):
+    """Where a local engine and its orchestrator meet: what is requested, what is observed."""
+
+    def request(self, experiment_id: str, containers: int) -> None:
+        """Ask for a number of containers."""
+
+    def requested(self) -> dict[str, int]:
+        """All services and their requested numbers."""
+
+    def withdraw(self, experiment_id: str) -> None:
+        """The service is no longer wanted; its containers drain."""
+
+    def observe(self, experiment_id: str, status: ContainerStatus) -> None:
+        """Record a container and its state."""
+
+    def observed(self, experiment_id: str) -> list[ContainerStatus]:
+        """The recorded containers."""
+
+    def ended(self, experiment_id: str, container_id: str) -> None:
+        """A container is gone; its lifetime is added to the experiment's container-seconds."""

@@ -1,0 +1,55 @@
+"""Settings: the environment, read once into a frozen object (``JQUEUER_…``, see docs/settings.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from jqueuer.errors import SettingsError
+from jqueuer.units import ByteSize, Duration
+
+
+class Settings(BaseSettings):
+    """What a process needs to know about its surroundings."""
+
+    model_config = SettingsConfigDict(env_prefix="JQUEUER_", frozen=True, extra="ignore")
+
+    store_url: str = Field(default="redis://localhost:6379/0", description="Redis or Valkey that holds the truth")
+    broker_url: str = Field(default="redis://localhost:6379/1", description="Celery's broker: amqp:// or redis://")
+    state_dir: Path = Field(default=Path(".jqueuer"), description="Logs, inputs, outputs, container directories")
+    host: str = Field(default="127.0.0.1", description="Address the manager listens on")
+    port: int = Field(default=8081, ge=0, le=65_535, description="Port the manager listens on")
+    node: str = Field(default="", description="This node's name; the host name where empty")
+    statsd_host: str = Field(default="", description="Where agents send events; nowhere where empty")
+    statsd_port: int = Field(default=8125, ge=1, le=65_535, description="UDP port of statsd")
+
+    lease_seconds: Duration = Field(
+        default=30.0, gt=0, description="A job without a heartbeat for so long is re-queued"
+    )
+    heartbeat_seconds: Duration = Field(default=2.0, gt=0, description="How often a running job renews its lease")
+    control_seconds: Duration = Field(default=0.5, gt=0, description="Pause between two looks at an experiment")
+    updater_seconds: Duration = Field(default=0.2, gt=0, description="Pause between two looks for containers")
+    max_lost_attempts: int = Field(default=5, ge=1, description="A job that loses its container so often fails")
+
+    max_body_bytes: ByteSize = Field(default=20_000_000, ge=1, description="Largest request body, streamed ones too")
+    max_jobs: int = Field(default=1_000_000, ge=1, description="Most jobs in one experiment")
+    max_log_bytes: ByteSize = Field(default=1_048_576, ge=1024, description="Kept of each captured stream")
+    max_output_bytes: ByteSize = Field(default=1_073_741_824, ge=0, description="Outputs kept per job")
+    max_output_files: int = Field(default=1000, ge=0, description="Output files kept per job")
+
+    retention_seconds: Duration = Field(default=30 * 86_400.0, gt=0, description="How long ended experiments are kept")
+    journal_entries: int = Field(default=5000, ge=10, description="Decisions kept per experiment")
+
+
+def load_settings() -> Settings:
+    """The settings from the environment; :class:`~jqueuer.errors.SettingsError` names every one that is wrong."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"JQUEUER_{'_'.join(str(part) for part in fault['loc']).upper()}: {fault['msg']}"
+            for fault in error.errors()
+        )
+        raise SettingsError(f"wrong settings: {wrong}") from None

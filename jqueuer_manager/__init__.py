@@ -1,0 +1,1 @@
+"""The manager process: receives experiments, runs their controllers, answers the API."""
