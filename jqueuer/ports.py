@@ -8,6 +8,7 @@ Each says who calls it and what failure means. Adapters live in ``adapters`` pac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -27,7 +28,7 @@ from jqueuer.records import (
     ServiceStatus,
     Statistics,
 )
-from jqueuer.states import ContainerState, ExperimentState, JobState
+from jqueuer.states import ExperimentState, JobState
 
 
 class ExperimentStore(Protocol):
@@ -120,8 +121,10 @@ class JobLedger(Protocol):
         """Queue the post command; False if it was queued before."""
 
     def claim(self, experiment_id: str, job_id: str, *, container: str, node: str) -> Claim | None:
-        """The next attempt at a queued job under a fresh token, or None where there is nothing to run:
-        done, running under a live lease, not yet due, paused, cancelled, deleted."""
+        """The next attempt at a queued job under a fresh token, or None where there is nothing to run.
+
+        Nothing to run: done, running under a live lease, not yet due, experiment paused, cancelled or deleted.
+        """
 
     def renew(self, claim: Claim) -> Renewal:
         """Heartbeat of a running attempt: extends the lease, and tells when to stop."""
@@ -159,19 +162,20 @@ class JobLedger(Protocol):
         """Take the jobs whose back-off has ended (each is returned once per re-queueing)."""
 
     def reap(self, experiment_id: str, limit: int = 1000) -> list[str]:
-        """Re-queue the jobs whose lease ran out and return their ids; too often lost ones fail instead."""
+        """Re-queue the jobs whose lease ran out (:meth:`due` hands them out) and return their ids.
 
-    def release(self, experiment_id: str, *, container: str | None = None) -> list[str]:
-        """End the leases of a container known to be gone (None: of all), as if they had run out just now."""
+        A job that lost its lease too often fails instead.
+        """
+
+    def release(self, experiment_id: str, container: str | None = None) -> list[str]:
+        """As :meth:`reap`, for the job of a container known to be gone (None: for all running jobs)."""
 
     def cancel(self, experiment_id: str) -> None:
-        """Cancel what is queued; running jobs learn it by their next heartbeat and no claim succeeds any more."""
+        """Cancel what is queued, once the experiment's state is ``cancelled``; running jobs learn it by heartbeat."""
 
-    def set_paused(self, experiment_id: str, paused: bool) -> None:
-        """While paused no claim succeeds; running jobs go on."""
 
     def retry_failed(self, experiment_id: str) -> int:
-        """Queue failed and cancelled jobs again with fresh attempts; how many."""
+        """Queue failed and cancelled jobs again with fresh attempts (:meth:`due` hands them out); how many."""
 
 
 class JobQueue(Protocol):
@@ -242,19 +246,37 @@ class Containers(Protocol):
     def list(self) -> list[ContainerHandle]:
         """Containers of experiments on this node that are up, draining ones included."""
 
-    def end(self, handle: ContainerHandle) -> None:
+    def ready(self, handle: ContainerHandle) -> None:
+        """The container's manager is up: it can take jobs."""
+
+    def end(self, handle: ContainerHandle, *, planned: bool) -> None:
         """End a container whose manager has stopped: its processes, then itself."""
 
-    def report(self, container_id: str, state: ContainerState, job: str | None = None) -> None:
-        """Tell the orchestrator what the container does."""
 
-
-class ContainerHandle(Protocol):
+@dataclass(frozen=True)
+class ContainerHandle:
     """A container as its agent sees it."""
 
     id: str
     experiment_id: str
     draining: bool
+
+
+class Workspace(Protocol):
+    """The working directory of a container's jobs, emptied between them. Called by the container manager."""
+
+    @property
+    def directory(self) -> str:
+        """Its path inside the container."""
+
+    def clear(self) -> None:
+        """Empty it."""
+
+    def put(self, path: str, fetch: Callable[[Path], None]) -> None:
+        """Lay a file into it; ``fetch`` writes the content to the path it is given."""
+
+    def find(self, pattern: str) -> Sequence[tuple[str, Path]]:
+        """Regular files inside it that match a glob: path relative to it, and where to read it."""
 
 
 class Executor(Protocol):

@@ -1,0 +1,24 @@
+"""The store on Redis or Valkey: experiments, the job ledger, the local container registry.
+
+Keys, where ``X`` is ``jq:x:<experiment id>``::
+
+    jq:experiments            sorted set  id → creation time        X            hash    record and sums
+    jq:active, jq:receiving   sets of ids                           X:order      sorted set  job id → position
+    jq:key:<key>              Idempotency-Key → digest, id          X:<state>    sorted set per job state
+    jq:services               hash  id → containers requested       X:leases     sorted set  job id → expiry (ms)
+                                                                    X:due        sorted set  job id → when (ms)
+                                                                    X:busy       hash  container → job id
+                                                                    X:job:<id>   hash  spec, state, token, attempts
+                                                                    X:journal    list of decisions
+                                                                    X:containers hash  id → status
+
+The post command is a job in a lane of its own (``X:post`` in place of ``X``), so it is counted nowhere.
+Every change of a job's state is one Lua script: the counts are sizes of sets and always add up.
+"""
+
+from jqueuer.adapters.redis_store.connection import connect
+from jqueuer.adapters.redis_store.experiments import RedisExperimentStore
+from jqueuer.adapters.redis_store.ledger import RedisJobLedger
+from jqueuer.adapters.redis_store.registry import RedisContainerRegistry
+
+__all__ = ["RedisContainerRegistry", "RedisExperimentStore", "RedisJobLedger", "connect"]

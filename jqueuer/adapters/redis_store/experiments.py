@@ -1,0 +1,208 @@
+"""Experiments and the decisions about them, on Redis or Valkey."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from jqueuer.adapters.redis_store.connection import StoreClient
+from jqueuer.adapters.redis_store.scripts import MOVE_EXPERIMENT
+from jqueuer.errors import NotFoundError
+from jqueuer.model import ContainerLimits, Experiment
+from jqueuer.records import ExperimentRecord, JournalEntry
+from jqueuer.states import ExperimentState
+
+EXPERIMENTS: Final = "jq:experiments"
+ACTIVE: Final = "jq:active"
+RECEIVING: Final = "jq:receiving"
+_KEY_SECONDS: Final = 86_400
+_DELETE_BATCH: Final = 1000
+
+
+def experiment_key(experiment_id: str) -> str:
+    """The hash of an experiment; its other keys begin with it."""
+    return f"jq:x:{experiment_id}"
+
+
+class RedisExperimentStore:
+    """The :class:`~jqueuer.ports.ExperimentStore` on Redis or Valkey."""
+
+    def __init__(self, client: StoreClient, *, journal_entries: int = 5000) -> None:
+        self._client = client
+        self._journal_entries = journal_entries
+        self._move = client.register_script(MOVE_EXPERIMENT)
+
+    def create(self, record: ExperimentRecord) -> None:
+        """Remember a new experiment, unseen until it is accepted."""
+        fields: dict[str, str | int | float] = {
+            "id": record.id,
+            "description": record.description.model_dump_json(),
+            "state": ExperimentState.RECEIVING.value,
+            "reason": record.reason,
+            "created_at": record.created_at,
+            "owner": record.owner,
+            "source": record.source,
+            "source_digest": record.source_digest,
+            "notices": "\n".join(record.notices),
+            "published": record.published,
+        }
+        if record.deadline_at is not None:
+            fields["deadline_at"] = record.deadline_at
+        with self._client.pipeline() as batch:
+            batch.hset(experiment_key(record.id), mapping=fields)
+            batch.sadd(RECEIVING, record.id)
+            batch.execute()
+
+    def accept(self, experiment_id: str) -> None:
+        """Make it visible and running."""
+        created_at = self._client.hget(experiment_key(experiment_id), "created_at")
+        with self._client.pipeline() as batch:
+            batch.hset(experiment_key(experiment_id), "state", ExperimentState.RUNNING.value)
+            batch.zadd(EXPERIMENTS, {experiment_id: float(created_at)})
+            batch.sadd(ACTIVE, experiment_id)
+            batch.srem(RECEIVING, experiment_id)
+            batch.execute()
+
+    def get(self, experiment_id: str) -> ExperimentRecord:
+        """The record; :class:`NotFoundError` if there is none."""
+        fields = self._client.hgetall(experiment_key(experiment_id))
+        if not fields or fields.get("state") == ExperimentState.RECEIVING.value:
+            raise NotFoundError(f"there is no experiment {experiment_id!r}")
+        return _record(fields)
+
+    def page(
+        self, *, states: Sequence[ExperimentState] = (), offset: int = 0, limit: int = 50
+    ) -> tuple[list[ExperimentRecord], int]:
+        """Experiments, newest first."""
+        ids = list(self._client.zrevrange(EXPERIMENTS, 0, -1))
+        if states:
+            with self._client.pipeline(transaction=False) as batch:
+                for experiment_id in ids:
+                    batch.hget(experiment_key(experiment_id), "state")
+                found = batch.execute()
+            ids = [experiment_id for experiment_id, state in zip(ids, found, strict=True) if state in states]
+        with self._client.pipeline(transaction=False) as batch:
+            for experiment_id in ids[offset : offset + limit]:
+                batch.hgetall(experiment_key(experiment_id))
+            return [_record(fields) for fields in batch.execute() if fields], len(ids)
+
+    def active(self) -> list[str]:
+        """Ids of experiments that have not ended."""
+        return sorted(self._client.smembers(ACTIVE))
+
+    def unfinished_receipts(self) -> list[str]:
+        """Ids whose jobs never arrived completely."""
+        return sorted(self._client.smembers(RECEIVING))
+
+    def move(
+        self,
+        experiment_id: str,
+        expected: Sequence[ExperimentState],
+        state: ExperimentState,
+        *,
+        reason: str = "",
+        finished: bool = False,
+    ) -> bool:
+        """Change the state if it is one of the expected ones."""
+        keys = [experiment_key(experiment_id), ACTIVE]
+        # A cancelled experiment stays active until its containers are gone: ``finished`` says when that is.
+        left = int(state.terminal and finished)
+        changed = self._move(
+            keys=keys, args=[experiment_id, state.value, reason, int(finished), left, *(e.value for e in expected)]
+        )
+        return bool(changed)
+
+    def amend(
+        self,
+        experiment_id: str,
+        *,
+        deadline_at: float | None = None,
+        minimum: int | None = None,
+        maximum: int | None = None,
+    ) -> ExperimentRecord:
+        """Change deadline or limits; what is None stays."""
+        changes = {"deadline_at": deadline_at, "minimum": minimum, "maximum": maximum}
+        fields: dict[str, float | int] = {name: value for name, value in changes.items() if value is not None}
+        if fields:
+            self.get(experiment_id)
+            self._client.hset(experiment_key(experiment_id), mapping=fields)
+        return self.get(experiment_id)
+
+    def set_published(self, experiment_id: str, count: int) -> None:
+        """Remember how many jobs were handed to the queue."""
+        self._client.hset(experiment_key(experiment_id), "published", count)
+
+    def journal(self, experiment_id: str, entry: JournalEntry) -> None:
+        """Append a decision."""
+        key = f"{experiment_key(experiment_id)}:journal"
+        with self._client.pipeline() as batch:
+            batch.rpush(key, entry.model_dump_json())
+            batch.ltrim(key, -self._journal_entries, -1)
+            batch.execute()
+
+    def decisions(self, experiment_id: str, *, limit: int = 200) -> list[JournalEntry]:
+        """The latest decisions, oldest first."""
+        lines = self._client.lrange(f"{experiment_key(experiment_id)}:journal", -limit, -1)
+        return [JournalEntry.model_validate_json(line) for line in lines]
+
+    def delete(self, experiment_id: str) -> None:
+        """Forget the experiment: first from the lists, then its jobs a batch at a time."""
+        base = experiment_key(experiment_id)
+        with self._client.pipeline() as batch:
+            batch.zrem(EXPERIMENTS, experiment_id)
+            batch.srem(ACTIVE, experiment_id)
+            batch.sadd(RECEIVING, experiment_id)  # a deletion that is cut short is completed at the next start
+            batch.execute()
+        for start in range(0, self._client.zcard(f"{base}:order"), _DELETE_BATCH):
+            ids = self._client.zrange(f"{base}:order", start, start + _DELETE_BATCH - 1)
+            self._client.unlink(*(f"{base}:job:{job_id}" for job_id in ids))
+        suffixes = ["order", "leases", "due", "busy", "journal", "containers", "queued", "running"]
+        suffixes += ["accomplished", "failed", "cancelled"]
+        lanes = [f"{lane}:{suffix}" for lane in (base, f"{base}:post") for suffix in suffixes]
+        self._client.unlink(*lanes, f"{base}:post:job:@post", base)
+        self._client.srem(RECEIVING, experiment_id)
+
+    def remember_key(self, key: str, digest: str, experiment_id: str) -> tuple[str, str]:
+        """First use wins; returns what stands for the key now."""
+        name, value = f"jq:key:{key}", f"{digest} {experiment_id}"
+        self._client.set(name, value, nx=True, ex=_KEY_SECONDS)
+        standing = str(self._client.get(name) or value)
+        known_digest, _, known_id = standing.partition(" ")
+        return known_digest, known_id
+
+    def forget_key(self, key: str) -> None:
+        """The key may be used again."""
+        self._client.delete(f"jq:key:{key}")
+
+    def now(self) -> float:
+        """The server's clock."""
+        seconds, microseconds = self._client.time()
+        return float(seconds) + float(microseconds) / 1e6
+
+
+def _record(fields: dict[str, str]) -> ExperimentRecord:
+    description = Experiment.model_validate_json(fields["description"])
+    if "minimum" in fields or "maximum" in fields:
+        limits = ContainerLimits(
+            min=int(fields.get("minimum", description.containers.min)),
+            max=int(fields.get("maximum", description.containers.max)),
+        )
+        description = description.model_copy(update={"containers": limits})
+    return ExperimentRecord(
+        id=fields["id"],
+        description=description,
+        state=ExperimentState(fields["state"]),
+        created_at=float(fields["created_at"]),
+        deadline_at=_optional(fields, "deadline_at"),
+        finished_at=_optional(fields, "finished_at"),
+        reason=fields.get("reason", ""),
+        owner=fields.get("owner", ""),
+        source=fields.get("source", ""),
+        source_digest=fields.get("source_digest", ""),
+        notices=tuple(fields.get("notices", "").splitlines()),
+        published=int(fields.get("published", 0)),
+    )
+
+
+def _optional(fields: dict[str, str], name: str) -> float | None:
+    return float(fields[name]) if name in fields else None

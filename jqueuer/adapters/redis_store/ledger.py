@@ -1,0 +1,233 @@
+"""The truth about jobs, on Redis or Valkey: claims are leases with fencing tokens, outcomes are recorded once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from jqueuer.adapters.redis_store.connection import StoreClient
+from jqueuer.adapters.redis_store.experiments import RedisExperimentStore, experiment_key
+from jqueuer.adapters.redis_store.scripts import ADD, CLAIM, DUE, FINISH, MOVE_MANY, REAP, RELEASE, RENEW
+from jqueuer.errors import ConflictError, NotFoundError
+from jqueuer.model import POST_JOB_ID, FailurePolicy, Job
+from jqueuer.ports import Renewal
+from jqueuer.records import Attempt, Claim, Counts, JobPage, JobRecord, Statistics
+from jqueuer.states import JobState
+
+_BATCH: Final = 1000
+_SUMS: Final = tuple(Statistics.model_fields)
+_LEASE_RAN_OUT: Final = "its lease ran out: the container manager was not heard of any more"
+_CONTAINER_GONE: Final = "its container is gone"
+
+
+class RedisJobLedger:
+    """The :class:`~jqueuer.ports.JobLedger` on Redis or Valkey."""
+
+    def __init__(self, client: StoreClient, *, lease_seconds: float = 30.0, max_lost_attempts: int = 5) -> None:
+        self._client = client
+        self._lease_ms = int(lease_seconds * 1000)
+        self._max_lost = max_lost_attempts
+        self._failure_policies: dict[str, FailurePolicy] = {}
+        self._add = client.register_script(ADD)
+        self._claim = client.register_script(CLAIM)
+        self._renew = client.register_script(RENEW)
+        self._finish = client.register_script(FINISH)
+        self._reap = client.register_script(REAP)
+        self._release = client.register_script(RELEASE)
+        self._due = client.register_script(DUE)
+        self._move_many = client.register_script(MOVE_MANY)
+
+    def add(self, experiment_id: str, jobs: Sequence[Job]) -> None:
+        """Append jobs; :class:`ConflictError` names an id that is there already (then none of them is added)."""
+        if not jobs:
+            return
+        keys = _keys(experiment_id)
+        arguments: list[str | int] = [self._client.zcard(f"{keys[1]}:order")]
+        for job in jobs:
+            arguments += [job.id, job.model_dump_json(exclude_defaults=True), len(job.tasks)]
+        taken = self._add(keys=keys, args=arguments)
+        if taken:
+            raise ConflictError(f"two jobs have the id {taken!r}")
+
+    def add_post(self, experiment_id: str, job: Job) -> bool:
+        """Queue the post command; False if it was queued before."""
+        spec = job.model_dump_json(exclude_defaults=True)
+        return not self._add(keys=_keys(experiment_id, POST_JOB_ID), args=[0, POST_JOB_ID, spec, len(job.tasks)])
+
+    def claim(self, experiment_id: str, job_id: str, *, container: str, node: str) -> Claim | None:
+        """The next attempt at a queued job, or None."""
+        found = self._claim(keys=_keys(experiment_id, job_id), args=[job_id, container, node, self._lease_ms])
+        if not found:
+            return None
+        token, now_ms, spec = found
+        return Claim(
+            experiment_id=experiment_id,
+            job_id=job_id,
+            token=token,
+            container=container,
+            node=node,
+            started_at=now_ms / 1000,
+            spec=Job.model_validate_json(spec),
+        )
+
+    def renew(self, claim: Claim) -> Renewal:
+        """Extend the lease, or learn that there is none any more."""
+        keys = _keys(claim.experiment_id, claim.job_id)
+        return Renewal(self._renew(keys=keys, args=[claim.job_id, claim.token, self._lease_ms]))
+
+    def finish(self, claim: Claim, attempt: Attempt, *, retry: bool = True) -> JobState | None:
+        """Record the outcome once; the job's new state, or None if the token was not current."""
+        if attempt.outcome is None:
+            raise ValueError("an attempt that ends has an outcome")
+        on_failure = self._failure_policy(claim.experiment_id)
+        tasks = [result for result in attempt.commands if result.role.startswith("task") and result.exit_code == 0]
+        arguments: list[str | int | float] = [
+            claim.job_id,
+            claim.token,
+            attempt.outcome.value,
+            attempt.model_dump_json(exclude_defaults=True),
+            int(retry and on_failure.action == "requeue"),
+            on_failure.max_attempts,
+            int(on_failure.backoff * 1000),
+            self._max_lost,
+            len(tasks),
+            sum(result.seconds for result in tasks),
+            (attempt.finished_at or claim.started_at) - claim.started_at,
+        ]
+        state = self._finish(keys=_keys(claim.experiment_id, claim.job_id), args=arguments)
+        return JobState(state) if state else None
+
+    def _failure_policy(self, experiment_id: str) -> FailurePolicy:
+        # Fixed at submission, so read once per experiment.
+        if experiment_id not in self._failure_policies:
+            self._failure_policies.clear()
+            record = RedisExperimentStore(self._client).get(experiment_id)
+            self._failure_policies[experiment_id] = record.description.on_failure
+        return self._failure_policies[experiment_id]
+
+    def counts(self, experiment_id: str) -> Counts:
+        """Jobs by state, in one atomic look."""
+        base = experiment_key(experiment_id)
+        with self._client.pipeline() as batch:
+            for state in JobState:
+                batch.zcard(f"{base}:{state.value}")
+            sizes = batch.execute()
+        return Counts(**{state.value: size for state, size in zip(JobState, sizes, strict=True)})
+
+    def statistics(self, experiment_id: str) -> Statistics:
+        """Sums over what ran."""
+        values = self._client.hmget(experiment_key(experiment_id), _SUMS)
+        return Statistics.model_validate(
+            {
+                name: float(value) if "seconds" in name else int(float(value))
+                for name, value in zip(_SUMS, values, strict=True)
+                if value is not None
+            }
+        )
+
+    def record_scale(self, experiment_id: str, *, up: int = 0, down: int = 0, containers: int = 0) -> None:
+        """Count scale actions and remember the peak."""
+        base = experiment_key(experiment_id)
+        peak = max(containers, int(self._client.hget(base, "peak_containers") or 0))
+        with self._client.pipeline() as batch:
+            batch.hincrby(base, "scale_ups", up)
+            batch.hincrby(base, "scale_downs", down)
+            batch.hset(base, "peak_containers", peak)
+            batch.execute()
+
+    def page(
+        self, experiment_id: str, *, state: JobState | None = None, search: str = "", offset: int = 0, limit: int = 50
+    ) -> JobPage:
+        """Jobs in order, by state and by a substring of the id."""
+        base = experiment_key(experiment_id)
+        key = f"{base}:{state.value if state else 'order'}"
+        if search:
+            matching = [
+                job_id
+                for start in range(0, self._client.zcard(key), _BATCH)
+                for job_id in self._client.zrange(key, start, start + _BATCH - 1)
+                if search in job_id
+            ]
+            ids, total = matching[offset : offset + limit], len(matching)
+        else:
+            ids, total = list(self._client.zrange(key, offset, offset + limit - 1)), self._client.zcard(key)
+        with self._client.pipeline(transaction=False) as batch:
+            for job_id in ids:
+                batch.hgetall(f"{base}:job:{job_id}")
+            return JobPage(jobs=tuple(_record(fields) for fields in batch.execute() if fields), total=total)
+
+    def job(self, experiment_id: str, job_id: str) -> JobRecord:
+        """One job with its attempts."""
+        lane = _keys(experiment_id, job_id)[1]
+        fields = self._client.hgetall(f"{lane}:job:{job_id}")
+        if not fields:
+            raise NotFoundError(f"experiment {experiment_id!r} has no job {job_id!r}")
+        return _record(fields)
+
+    def ids(self, experiment_id: str, start: int, count: int) -> list[str]:
+        """Job ids by position."""
+        return list(self._client.zrange(f"{experiment_key(experiment_id)}:order", start, start + count - 1))
+
+    def queued(self, experiment_id: str, start: int, count: int) -> list[str]:
+        """Ids of queued jobs that are due (and the post command's, where it is)."""
+        found: list[str] = []
+        for lane in dict.fromkeys((_keys(experiment_id)[1], _keys(experiment_id, POST_JOB_ID)[1])):
+            ids = self._client.zrange(f"{lane}:queued", start, start + count - 1)
+            waiting = set(self._client.zrangebyscore(f"{lane}:due", "-inf", "+inf"))
+            found += [job_id for job_id in ids if job_id not in waiting]
+        return found
+
+    def due(self, experiment_id: str, limit: int = _BATCH) -> list[str]:
+        """Take the jobs whose back-off has ended."""
+        return self._in_both_lanes(experiment_id, self._due, [limit])
+
+    def reap(self, experiment_id: str, limit: int = _BATCH) -> list[str]:
+        """Re-queue the jobs whose lease ran out."""
+        return self._in_both_lanes(experiment_id, self._reap, [limit, self._max_lost, _LEASE_RAN_OUT])
+
+    def release(self, experiment_id: str, container: str | None = None) -> list[str]:
+        """Re-queue the job of a container known to be gone, or all running ones."""
+        return self._in_both_lanes(experiment_id, self._release, [container or "", self._max_lost, _CONTAINER_GONE])
+
+    def _in_both_lanes(self, experiment_id: str, script: Any, arguments: list[str | int]) -> list[str]:
+        jobs = script(keys=_keys(experiment_id), args=arguments)
+        post = script(keys=_keys(experiment_id, POST_JOB_ID), args=arguments)
+        return [*jobs, *post]
+
+    def cancel(self, experiment_id: str) -> None:
+        """Cancel what is queued."""
+        for lane in (_keys(experiment_id), _keys(experiment_id, POST_JOB_ID)):
+            self._move_all(lane, JobState.QUEUED, JobState.CANCELLED)
+
+    def retry_failed(self, experiment_id: str) -> int:
+        """Queue failed and cancelled jobs again with fresh attempts."""
+        lane = _keys(experiment_id)
+        moved = sum(self._move_all(lane, state, JobState.QUEUED) for state in (JobState.FAILED, JobState.CANCELLED))
+        base = _keys(experiment_id, POST_JOB_ID)[1]  # the post command will run after the new last job
+        post_keys = [f"{base}:{suffix}" for suffix in ("order", "queued", "accomplished", "failed", "cancelled", "due")]
+        self._client.unlink(*post_keys, f"{base}:job:{POST_JOB_ID}")
+        return moved
+
+    def _move_all(self, keys: list[str], source: JobState, target: JobState) -> int:
+        moved = 0
+        while count := int(self._move_many(keys=keys, args=[source.value, target.value, _BATCH])):
+            moved += count
+        return moved
+
+
+def _keys(experiment_id: str, job_id: str = "") -> list[str]:
+    base = experiment_key(experiment_id)
+    return [base, f"{base}:post" if job_id == POST_JOB_ID else base]
+
+
+def _record(fields: dict[str, str]) -> JobRecord:
+    attempts = sorted((name for name in fields if name.startswith("a:")), key=lambda name: int(name[2:]))
+    not_before = float(fields.get("not_before", 0)) / 1000
+    state = JobState(fields["state"])
+    return JobRecord(
+        index=int(fields["i"]),
+        spec=Job.model_validate_json(fields["spec"]),
+        state=state,
+        attempts=tuple(Attempt.model_validate_json(fields[name]) for name in attempts),
+        not_before=not_before if state is JobState.QUEUED and not_before else None,
+    )

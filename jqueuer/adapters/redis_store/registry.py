@@ -1,0 +1,63 @@
+"""Where the local engine and its orchestrator meet, on Redis or Valkey."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from jqueuer.adapters.redis_store.connection import StoreClient
+from jqueuer.adapters.redis_store.experiments import experiment_key
+from jqueuer.records import ContainerStatus
+from jqueuer.states import ContainerState
+
+_SERVICES: Final = "jq:services"
+
+
+class RedisContainerRegistry:
+    """The :class:`~jqueuer.ports.ContainerRegistry` on Redis or Valkey."""
+
+    def __init__(self, client: StoreClient) -> None:
+        self._client = client
+
+    def request(self, experiment_id: str, containers: int) -> None:
+        """Ask for a number of containers."""
+        self._client.hset(_SERVICES, experiment_id, containers)
+
+    def requested(self) -> dict[str, int]:
+        """All services and their requested numbers."""
+        return {name: int(count) for name, count in self._client.hgetall(_SERVICES).items()}
+
+    def withdraw(self, experiment_id: str) -> None:
+        """The service is no longer wanted."""
+        self._client.hdel(_SERVICES, experiment_id)
+
+    def observe(self, experiment_id: str, status: ContainerStatus) -> None:
+        """Record a container and its state."""
+        self._client.hset(f"{experiment_key(experiment_id)}:containers", status.id, status.model_dump_json())
+
+    def observed(self, experiment_id: str) -> list[ContainerStatus]:
+        """The recorded containers; one that holds a job is busy, whatever was recorded before it took it."""
+        base = experiment_key(experiment_id)
+        with self._client.pipeline() as batch:
+            batch.hgetall(f"{base}:containers")
+            batch.hgetall(f"{base}:busy")
+            containers, busy = batch.execute()
+        found = [ContainerStatus.model_validate_json(value) for _, value in sorted(containers.items())]
+        return [_with_job(status, busy.get(status.id)) for status in found]
+
+    def ended(self, experiment_id: str, container_id: str) -> None:
+        """A container is gone; its lifetime is added up. Later calls for the same one change nothing."""
+        base = experiment_key(experiment_id)
+        value = self._client.hget(f"{base}:containers", container_id)
+        if value is None or not self._client.hdel(f"{base}:containers", container_id):
+            return
+        seconds, microseconds = self._client.time()
+        lifetime = float(seconds) + float(microseconds) / 1e6 - ContainerStatus.model_validate_json(value).started_at
+        if self._client.exists(base):
+            self._client.hincrbyfloat(base, "container_seconds", max(0.0, lifetime))
+
+
+def _with_job(status: ContainerStatus, job: str | None) -> ContainerStatus:
+    if job is None:
+        return status
+    state = status.state if status.state is ContainerState.DRAINING else ContainerState.BUSY
+    return status.model_copy(update={"job": job, "state": state})

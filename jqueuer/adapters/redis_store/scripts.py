@@ -1,0 +1,203 @@
+"""The Lua scripts: every change of a job's state is one of these, and atomic.
+
+KEYS[1] is the experiment's hash, KEYS[2] the lane (the same, or ``X:post``). Times are the server's, in milliseconds.
+"""
+
+from __future__ import annotations
+
+_PRELUDE = """
+local x, lane = KEYS[1], KEYS[2]
+local function job_key(id) return lane .. ':job:' .. id end
+local function now_ms() local t = redis.call('TIME'); return t[1] * 1000 + math.floor(t[2] / 1000) end
+local function sum(field, amount) if lane == x then redis.call('HINCRBYFLOAT', x, field, amount) end end
+local function move(id, from, to)
+  local index = redis.call('ZSCORE', lane .. ':' .. from, id)
+  redis.call('ZREM', lane .. ':' .. from, id)
+  redis.call('ZADD', lane .. ':' .. to, index or 0, id)
+  redis.call('HSET', job_key(id), 'state', to)
+end
+local function leave_container(id)
+  redis.call('ZREM', lane .. ':leases', id)
+  local container = redis.call('HGET', job_key(id), 'container')
+  if container then redis.call('HDEL', x .. ':busy', container) end
+end
+local function requeue(id, at_ms)
+  move(id, 'running', 'queued')
+  redis.call('HSET', job_key(id), 'not_before', at_ms)
+  redis.call('ZADD', lane .. ':due', at_ms, id)
+end
+local function cancelled() return redis.call('HGET', x, 'state') == 'cancelled' end
+-- The container went away under a running job: not the job's failure, but not for ever either.
+local function lose(id, at_ms, max_lost, reason)
+  local job = job_key(id)
+  local token = redis.call('HGET', job, 'token')
+  local attempt = cjson.decode(redis.call('HGET', job, 'a:' .. token))
+  attempt['outcome'] = 'lost'
+  attempt['reason'] = reason
+  attempt['finished_at'] = at_ms / 1000
+  redis.call('HSET', job, 'a:' .. token, cjson.encode(attempt))
+  leave_container(id)
+  sum('killed', 1)
+  if cancelled() then move(id, 'running', 'cancelled')
+  elseif redis.call('HINCRBY', job, 'lost', 1) >= max_lost then move(id, 'running', 'failed')
+  else requeue(id, at_ms) end
+end
+"""
+
+ADD = (
+    _PRELUDE
+    + """
+-- ARGV: first position, then id, spec, number of tasks of each job. Returns the first id that is there already.
+local position = tonumber(ARGV[1])
+for i = 2, #ARGV, 3 do
+  if redis.call('ZSCORE', lane .. ':order', ARGV[i]) then return ARGV[i] end
+end
+for i = 2, #ARGV, 3 do
+  local id = ARGV[i]
+  redis.call('ZADD', lane .. ':order', position, id)
+  redis.call('ZADD', lane .. ':queued', position, id)
+  redis.call('HSET', job_key(id), 'i', position, 'spec', ARGV[i + 1], 'state', 'queued', 'token', 0)
+  sum('tasks_defined', ARGV[i + 2])
+  position = position + 1
+end
+return false
+"""
+)
+
+CLAIM = (
+    _PRELUDE
+    + """
+-- ARGV: id, container, node, lease in ms
+local id, job = ARGV[1], job_key(ARGV[1])
+local found = redis.call('HMGET', job, 'state', 'not_before', 'spec')
+if found[1] ~= 'queued' then return false end
+local gate = redis.call('HGET', x, 'state')
+if gate ~= 'running' and gate ~= 'finishing' then return false end
+local now = now_ms()
+if found[2] and tonumber(found[2]) > now then return false end
+local token = redis.call('HINCRBY', job, 'token', 1)
+move(id, 'queued', 'running')
+redis.call('ZREM', lane .. ':due', id)
+redis.call('ZADD', lane .. ':leases', now + ARGV[4], id)
+redis.call('HSET', x .. ':busy', ARGV[2], id)
+local attempt = cjson.encode({number = token, container = ARGV[2], node = ARGV[3], started_at = now / 1000})
+redis.call('HSET', job, 'container', ARGV[2], 'a:' .. token, attempt)
+sum('attempts', 1)
+return {token, now, found[3]}
+"""
+)
+
+RENEW = (
+    _PRELUDE
+    + """
+-- ARGV: id, token, lease in ms
+local found = redis.call('HMGET', job_key(ARGV[1]), 'state', 'token')
+if found[1] ~= 'running' or found[2] ~= ARGV[2] then return 'lost' end
+if cancelled() then return 'cancelled' end
+redis.call('ZADD', lane .. ':leases', 'XX', now_ms() + ARGV[3], ARGV[1])
+return 'kept'
+"""
+)
+
+FINISH = (
+    _PRELUDE
+    + """
+-- ARGV: id, token, outcome, attempt, retry (1/0), max attempts, back-off ms, max lost, tasks, task seconds, job seconds
+local id, job = ARGV[1], job_key(ARGV[1])
+local found = redis.call('HMGET', job, 'state', 'token')
+if found[1] ~= 'running' or found[2] ~= ARGV[2] then return false end
+local now = now_ms()
+sum('tasks', ARGV[9])
+sum('task_seconds', ARGV[10])
+local outcome = ARGV[3]
+if outcome == 'killed' then
+  lose(id, now, tonumber(ARGV[8]), '')
+  redis.call('HSET', job, 'a:' .. ARGV[2], ARGV[4])
+  return redis.call('HGET', job, 'state')
+end
+redis.call('HSET', job, 'a:' .. ARGV[2], ARGV[4])
+leave_container(id)
+if outcome == 'accomplished' then
+  move(id, 'running', 'accomplished')
+  sum('job_seconds', ARGV[11])
+elseif outcome == 'cancelled' or cancelled() then
+  move(id, 'running', 'cancelled')
+elseif ARGV[5] == '1' and redis.call('HINCRBY', job, 'failures', 1) < tonumber(ARGV[6]) then
+  requeue(id, now + ARGV[7])
+else
+  move(id, 'running', 'failed')
+end
+return redis.call('HGET', job, 'state')
+"""
+)
+
+REAP = (
+    _PRELUDE
+    + """
+-- ARGV: limit, max lost, reason
+local now = now_ms()
+local ids = redis.call('ZRANGEBYSCORE', lane .. ':leases', '-inf', now, 'LIMIT', 0, ARGV[1])
+for _, id in ipairs(ids) do lose(id, now, tonumber(ARGV[2]), ARGV[3]) end
+return ids
+"""
+)
+
+RELEASE = (
+    _PRELUDE
+    + """
+-- ARGV: container ('' for all), max lost, reason
+local now, lost = now_ms(), {}
+for _, id in ipairs(redis.call('ZRANGE', lane .. ':running', 0, -1)) do
+  if ARGV[1] == '' or redis.call('HGET', job_key(id), 'container') == ARGV[1] then
+    lose(id, now, tonumber(ARGV[2]), ARGV[3])
+    lost[#lost + 1] = id
+  end
+end
+return lost
+"""
+)
+
+DUE = (
+    _PRELUDE
+    + """
+-- ARGV: limit
+local ids = redis.call('ZRANGEBYSCORE', lane .. ':due', '-inf', now_ms(), 'LIMIT', 0, ARGV[1])
+if #ids > 0 then redis.call('ZREM', lane .. ':due', unpack(ids)) end
+return ids
+"""
+)
+
+MOVE_MANY = (
+    _PRELUDE
+    + """
+-- ARGV: from, to, limit. Between 'queued' and the terminal states, never from 'running'.
+local ids = redis.call('ZRANGE', lane .. ':' .. ARGV[1], 0, ARGV[3] - 1)
+local now = now_ms()
+for _, id in ipairs(ids) do
+  move(id, ARGV[1], ARGV[2])
+  redis.call('ZREM', lane .. ':due', id)
+  if ARGV[2] == 'queued' then
+    redis.call('HSET', job_key(id), 'failures', 0, 'lost', 0, 'not_before', 0)
+    redis.call('ZADD', lane .. ':due', now, id)
+  end
+end
+return #ids
+"""
+)
+
+MOVE_EXPERIMENT = """
+-- KEYS: hash, active set; ARGV: id, new state, reason, finished (1/0), terminal (1/0), expected states …
+local state = redis.call('HGET', KEYS[1], 'state')
+local expected = false
+for i = 6, #ARGV do if ARGV[i] == state then expected = true end end
+if not expected then return 0 end
+redis.call('HSET', KEYS[1], 'state', ARGV[2], 'reason', ARGV[3])
+if ARGV[4] == '1' then
+  local t = redis.call('TIME')
+  redis.call('HSET', KEYS[1], 'finished_at', tostring(t[1] + t[2] / 1000000))
+else
+  redis.call('HDEL', KEYS[1], 'finished_at')
+end
+if ARGV[5] == '1' then redis.call('SREM', KEYS[2], ARGV[1]) else redis.call('SADD', KEYS[2], ARGV[1]) end
+return 1
+"""

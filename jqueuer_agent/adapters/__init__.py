@@ -1,0 +1,1 @@
+"""Adapters of the agent: local containers and the commands run in them."""

@@ -1,0 +1,55 @@
+"""The working directory of a local container."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+
+class LocalWorkspace:
+    """The :class:`~jqueuer.ports.Workspace` in a directory of this machine.
+
+    ``working_directory`` is the description's: a relative one lies inside the container's own directory; an absolute
+    one is the user's, so it is used as it is and never emptied.
+    """
+
+    def __init__(self, container_directory: Path, working_directory: str | None = None) -> None:
+        self._path = container_directory / (working_directory or "")
+        self._own = None if working_directory and os.path.isabs(working_directory) else container_directory
+        if self._own is not None:
+            self._path.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def directory(self) -> str:
+        """Its path."""
+        return str(self._path)
+
+    def clear(self) -> None:
+        """Empty it."""
+        if self._own is None:
+            return
+        with os.scandir(self._own) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    os.unlink(entry.path)
+        self._path.mkdir(parents=True, exist_ok=True)
+
+    def put(self, path: str, fetch: Callable[[Path], None]) -> None:
+        """Lay a file into it."""
+        destination = self._path / path
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        fetch(destination)
+
+    def find(self, pattern: str) -> list[tuple[str, Path]]:
+        """Regular files inside it that match a glob; links that lead out of it do not count."""
+        root, found = self._path.resolve(), []
+        for name in sorted(glob.glob(pattern, root_dir=root, recursive=True, include_hidden=True)):
+            path = (root / name).resolve()
+            if path.is_file() and path.is_relative_to(root):
+                found.append((os.path.normpath(name), path))
+        return found

@@ -1,0 +1,179 @@
+"""The container manager: one process per container, itself a Celery worker on the experiment's queue.
+
+It pulls a job, claims it, runs it in its container, records the outcome, and takes the next (paper §VI-b). It is forked
+from a server process that has loaded everything already, so another one costs little memory and time.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import stamina
+import structlog
+from celery import Celery
+from celery.exceptions import SecurityWarning
+from celery.signals import worker_ready
+
+from jqueuer.adapters.celery_queue import TASK_NAME, celery_app, job_queue, queue_name
+from jqueuer.adapters.directory_artifacts import DirectoryArtifacts
+from jqueuer.adapters.processes import adopt_orphans, bind_to_parent
+from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, connect
+from jqueuer.errors import NotFoundError, StoreUnavailableError
+from jqueuer.model import Experiment
+from jqueuer.ports import Executor, JobLedger, Workspace
+from jqueuer.records import Attempt, Claim, OutputFile
+from jqueuer.settings import Settings
+from jqueuer.states import AttemptOutcome, JobState
+from jqueuer_agent.adapters.local_executor import LocalExecutor
+from jqueuer_agent.adapters.local_workspace import LocalWorkspace
+from jqueuer_agent.adapters.statsd_events import StatsdEvents
+from jqueuer_agent.life_cycle import Ending, JobRun, OutputLimits
+
+_PAGE: Final = 500
+_RECORDING_ATTEMPTS: Final = None
+"""An outcome is kept until the store takes it; there is nothing better to do with it."""
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class ContainerSpec:
+    """What a container manager is told about its container."""
+
+    id: str
+    experiment_id: str
+    node: str
+    directory: Path
+    base_environment: dict[str, str]
+
+
+@dataclass
+class ContainerManager:
+    """Runs the jobs of one container, one after the other."""
+
+    spec: ContainerSpec
+    settings: Settings
+    experiment: Experiment
+    ledger: JobLedger
+    artifacts: DirectoryArtifacts
+    executor: Executor
+    workspace: Workspace
+    events: StatsdEvents
+    now: Callable[[], float]
+
+    def handle(self, experiment_id: str, job_id: str) -> JobState | None:
+        """Run the job a message names, if it is still to be run; its new state."""
+        claim = self.ledger.claim(experiment_id, job_id, container=self.spec.id, node=self.spec.node)
+        if claim is None:
+            return None
+        self.events.started(claim)
+        ending = self._run(claim)
+        for attempt in stamina.retry_context(on=StoreUnavailableError, attempts=_RECORDING_ATTEMPTS, timeout=None):
+            with attempt:
+                state = self.ledger.finish(claim, ending.attempt, retry=ending.retry)
+        if state is None:
+            log.warning("outcome refused: the job was given to somebody else", job=job_id, token=claim.token)
+        self.events.finished(claim, ending.attempt)
+        return state
+
+    def _run(self, claim: Claim) -> Ending:
+        run = JobRun(
+            claim=claim,
+            experiment=self.experiment,
+            executor=self.executor,
+            workspace=self.workspace,
+            artifacts=self.artifacts,
+            limits=OutputLimits(
+                self.settings.max_log_bytes, self.settings.max_output_bytes, self.settings.max_output_files
+            ),
+            base_environment=self.spec.base_environment,
+            renew=lambda: self.ledger.renew(claim),
+            now=self.now,
+            earlier_outputs=self._earlier_outputs,
+        )
+        try:
+            return run.run()
+        except (StoreUnavailableError, OSError) as error:
+            log.exception("the attempt could not be carried out", job=claim.job_id)
+            return Ending(self._failed(claim, f"{self.spec.node} could not carry it out: {error}"), retry=True)
+
+    def _failed(self, claim: Claim, reason: str) -> Attempt:
+        return Attempt(
+            number=claim.token,
+            container=claim.container,
+            node=claim.node,
+            started_at=claim.started_at,
+            finished_at=self.now(),
+            outcome=AttemptOutcome.FAILED,
+            reason=reason,
+        )
+
+    def _earlier_outputs(self) -> Iterator[tuple[str, int, OutputFile]]:
+        offset = 0
+        while jobs := self.ledger.page(
+            self.spec.experiment_id, state=JobState.ACCOMPLISHED, offset=offset, limit=_PAGE
+        ).jobs:
+            for job in jobs:
+                last = job.attempts[-1]
+                for output in last.outputs:
+                    yield job.spec.id, last.number, output
+            offset += _PAGE
+
+
+def manage_container(spec: ContainerSpec, settings: Settings, ready: Any) -> None:
+    """The process's main function: ``ready`` is set once it takes jobs; SIGTERM lets it finish its job and end."""
+    bind_to_parent()
+    adopt_orphans()
+    client = connect(settings.store_url, max_connections=8)
+    experiments = RedisExperimentStore(client)
+    try:
+        record = experiments.get(spec.experiment_id)
+    except NotFoundError:
+        return
+    manager = ContainerManager(
+        spec=spec,
+        settings=settings,
+        experiment=record.description,
+        ledger=RedisJobLedger(
+            client, lease_seconds=settings.lease_seconds, max_lost_attempts=settings.max_lost_attempts
+        ),
+        artifacts=DirectoryArtifacts(settings.state_dir),
+        executor=LocalExecutor(heartbeat_seconds=settings.heartbeat_seconds),
+        workspace=LocalWorkspace(spec.directory, record.description.working_directory),
+        events=StatsdEvents(settings.statsd_host, settings.statsd_port),
+        now=experiments.now,
+    )
+    _work(celery_app(settings.broker_url), manager, ready)
+
+
+def _work(app: Celery, manager: ContainerManager, ready: Any) -> None:
+    warnings.filterwarnings("ignore", category=SecurityWarning)  # about pickle, which is not accepted here
+    experiment_id = manager.spec.experiment_id
+    app.conf.task_queues = [job_queue(experiment_id, str(app.conf.broker_url))]
+
+    @app.task(name=TASK_NAME)
+    def run_job(experiment: str, job: str) -> None:
+        manager.handle(experiment, job)
+
+    @worker_ready.connect(weak=False)
+    def announce(**_: object) -> None:
+        ready.set()
+
+    worker = app.Worker(
+        hostname=f"{manager.spec.id}@{manager.spec.node}",
+        pool="threads",
+        concurrency=1,
+        queues=[queue_name(experiment_id)],
+        without_mingle=True,
+        without_gossip=True,
+        without_heartbeat=True,
+        loglevel="WARNING",
+        quiet=True,
+    )
+    worker.start()
+    os._exit(worker.exitcode or 0)  # threads of the pool may linger; nothing of theirs is left to do

@@ -1,0 +1,50 @@
+"""The experiment services of one machine without a container engine: requests that the local agent carries out."""
+
+from __future__ import annotations
+
+from jqueuer.model import Experiment
+from jqueuer.ports import ContainerRegistry
+from jqueuer.records import ServiceStatus
+
+
+class LocalOrchestrator:
+    """The :class:`~jqueuer.ports.Orchestrator` that writes requests into the container registry."""
+
+    def __init__(self, registry: ContainerRegistry) -> None:
+        self._registry = registry
+
+    def create(self, experiment_id: str, description: Experiment, containers: int) -> None:
+        """Create the service, or adopt the one that is there."""
+        if experiment_id not in self._registry.requested():
+            self._registry.request(experiment_id, containers)
+
+    def scale(self, experiment_id: str, containers: int) -> None:
+        """Request a number of containers."""
+        self._registry.request(experiment_id, containers)
+
+    def status(self, experiment_id: str) -> ServiceStatus | None:
+        """What runs now; None if there is no such service and nothing is left of it."""
+        requested = self._registry.requested().get(experiment_id)
+        observed = tuple(self._registry.observed(experiment_id))
+        if requested is None and not observed:
+            return None
+        return ServiceStatus(requested=requested or 0, containers=observed)
+
+    def destroy(self, experiment_id: str) -> None:
+        """Remove the service; busy containers drain."""
+        self._registry.withdraw(experiment_id)
+
+    def problems(self, description: Experiment) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(why it cannot run here, what its user should know)."""
+        refusals, notices = [], []
+        if description.container_name is not None:
+            refusals.append(
+                f"container_name names a running service ({description.container_name!r}), and there is none without a "
+                "Docker Swarm: give an image instead, or submit to a manager on the Swarm"
+            )
+        if description.image is not None:
+            notices.append(f"image {description.image!r} is ignored: containers are local processes here")
+        limited = (description.resources.cpu, description.resources.memory)
+        if any(value is not None for resource in limited for value in (resource.reserve, resource.limit)):
+            notices.append("resources are not enforced: containers are local processes here")
+        return tuple(refusals), tuple(notices)
