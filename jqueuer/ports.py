@@ -49,7 +49,7 @@ class ExperimentStore(Protocol):
         """Experiments, newest first, and how many match in all."""
 
     def active(self) -> list[str]:
-        """Ids of accepted experiments that have not ended; the paper's *experiment queue*."""
+        """Ids of accepted experiments that are not settled; the paper's *experiment queue*."""
 
     def unfinished_receipts(self) -> list[str]:
         """Ids still in ``receiving``; left over by a manager that died, to be deleted at its start."""
@@ -61,12 +61,14 @@ class ExperimentStore(Protocol):
         state: ExperimentState,
         *,
         reason: str = "",
-        finished: bool = False,
     ) -> bool:
         """Change the state if it is one of the expected ones; False (and no change) otherwise.
 
-        ``finished`` stamps ``finished_at`` with the store's clock; without it ``finished_at`` is cleared.
+        A terminal state stamps ``finished_at`` with the store's clock, any other clears it.
         """
+
+    def settle(self, experiment_id: str) -> None:
+        """Nothing of an ended experiment runs any more: it is no longer among the active ones."""
 
     def amend(
         self,
@@ -157,6 +159,9 @@ class JobLedger(Protocol):
 
     def queued(self, experiment_id: str, start: int, count: int) -> list[str]:
         """Ids of queued jobs that are due, for rebuilding a queue that lost its messages."""
+
+    def delayed(self, experiment_id: str) -> int:
+        """Queued jobs that nobody may run yet: their back-off has not ended or :meth:`due` has not handed them out."""
 
     def due(self, experiment_id: str, limit: int = 1000) -> list[str]:
         """Take the jobs whose back-off has ended (each is returned once per re-queueing)."""
@@ -319,3 +324,6 @@ class ContainerRegistry(Protocol):
 
     def ended(self, experiment_id: str, container_id: str) -> None:
         """A container is gone; its lifetime is added to the experiment's container-seconds."""
+
+    def forget(self, experiment_id: str) -> None:
+        """The containers died with their engine, nobody knows when: they are forgotten, their lifetimes not counted."""

@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+from multiprocessing import forkserver
 from pathlib import Path
 
 from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger, connect
@@ -49,6 +50,7 @@ def _compose(settings: Settings) -> ContainerUpdater:
     )
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_PRELOADED)
+    forkserver.ensure_running()  # it loads while nothing is to be done yet
     environment = _base_environment(settings)
 
     def start_manager(handle: ContainerHandle) -> tuple[ManagerProcess, object]:

@@ -87,7 +87,7 @@ class RedisExperimentStore:
             return [_record(fields) for fields in batch.execute() if fields], len(ids)
 
     def active(self) -> list[str]:
-        """Ids of experiments that have not ended."""
+        """Ids of experiments that are not settled."""
         return sorted(self._client.smembers(ACTIVE))
 
     def unfinished_receipts(self) -> list[str]:
@@ -101,16 +101,15 @@ class RedisExperimentStore:
         state: ExperimentState,
         *,
         reason: str = "",
-        finished: bool = False,
     ) -> bool:
         """Change the state if it is one of the expected ones."""
         keys = [experiment_key(experiment_id), ACTIVE]
-        # A cancelled experiment stays active until its containers are gone: ``finished`` says when that is.
-        left = int(state.terminal and finished)
-        changed = self._move(
-            keys=keys, args=[experiment_id, state.value, reason, int(finished), left, *(e.value for e in expected)]
-        )
-        return bool(changed)
+        arguments = [experiment_id, state.value, reason, int(state.terminal), *(known.value for known in expected)]
+        return bool(self._move(keys=keys, args=arguments))
+
+    def settle(self, experiment_id: str) -> None:
+        """Nothing of it runs any more."""
+        self._client.srem(ACTIVE, experiment_id)
 
     def amend(
         self,

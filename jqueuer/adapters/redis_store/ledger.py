@@ -177,6 +177,10 @@ class RedisJobLedger:
             found += [job_id for job_id in ids if job_id not in waiting]
         return found
 
+    def delayed(self, experiment_id: str) -> int:
+        """Queued jobs whose back-off has not ended."""
+        return int(self._client.zcard(f"{experiment_key(experiment_id)}:due"))
+
     def due(self, experiment_id: str, limit: int = _BATCH) -> list[str]:
         """Take the jobs whose back-off has ended."""
         return self._in_both_lanes(experiment_id, self._due, [limit])

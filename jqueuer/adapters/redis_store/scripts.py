@@ -186,18 +186,18 @@ return #ids
 )
 
 MOVE_EXPERIMENT = """
--- KEYS: hash, active set; ARGV: id, new state, reason, finished (1/0), terminal (1/0), expected states …
+-- KEYS: hash, active set; ARGV: id, new state, reason, terminal (1/0), expected states …
 local state = redis.call('HGET', KEYS[1], 'state')
 local expected = false
-for i = 6, #ARGV do if ARGV[i] == state then expected = true end end
+for i = 5, #ARGV do if ARGV[i] == state then expected = true end end
 if not expected then return 0 end
 redis.call('HSET', KEYS[1], 'state', ARGV[2], 'reason', ARGV[3])
 if ARGV[4] == '1' then
   local t = redis.call('TIME')
-  redis.call('HSET', KEYS[1], 'finished_at', tostring(t[1] + t[2] / 1000000))
+  redis.call('HSET', KEYS[1], 'finished_at', t[1] .. '.' .. string.format('%06d', t[2]))
 else
   redis.call('HDEL', KEYS[1], 'finished_at')
+  redis.call('SADD', KEYS[2], ARGV[1])
 end
-if ARGV[5] == '1' then redis.call('SREM', KEYS[2], ARGV[1]) else redis.call('SADD', KEYS[2], ARGV[1]) end
 return 1
 """

@@ -1,0 +1,39 @@
+# Everything a person types. `make demo` and `make test` need nothing but Python ≥ 3.11 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+.DEFAULT_GOAL := help
+
+.PHONY: help demo test lint audit bench-local lock clean
+
+help: ## Show what can be made
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+$(VENV)/.installed: pyproject.toml requirements.lock
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try: make PYTHON=python3.12 …")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+demo: $(VENV)/.installed ## Run a real parameter sweep: queued, auto-scaled, finished before its deadline
+	$(BIN)/jqueuer run experiments/epidemic.yaml
+
+test: lint ## Check everything
+	$(BIN)/pytest
+
+lint: $(VENV)/.installed ## Check style, types and the directions of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench-local: $(VENV)/.installed ## Measure jobs per second on this machine (BENCH_PEERS=1: other systems, too)
+	$(BIN)/python -m benchmarks.local
+
+lock: ## Choose the newest versions of everything again (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --extra demo --group dev --generate-hashes --no-header \
+	  --no-emit-index-url --no-annotate pyproject.toml --output-file requirements.lock
+
+clean: ## Remove what was built or run here
+	rm -rf $(VENV) .jqueuer results build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

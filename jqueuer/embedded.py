@@ -1,0 +1,163 @@
+"""The whole system on one machine: store and broker, manager and agent as child processes of whoever asked for them.
+
+Everything it knows lies in the state directory, so after a crash of anything the next start goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final
+
+import requests
+
+from jqueuer.adapters.processes import dying_with_parent, kill_marked
+from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger, connect
+from jqueuer.adapters.valkey import ValkeyServer
+from jqueuer.errors import ConflictError, JQueuerError
+
+_START_SECONDS: Final = 60.0
+
+
+class Embedded:
+    """A running system in ``state_dir``; a context manager. Only one at a time uses a directory."""
+
+    def __init__(
+        self, state_dir: Path, *, host: str = "127.0.0.1", port: int = 0, settings: dict[str, str] | None = None
+    ) -> None:
+        self.state_dir = state_dir.resolve()
+        self.url = ""
+        self._host, self._port = host, port
+        self._settings = settings or {}
+        self._valkey = ValkeyServer(self.state_dir / "store")
+        self._lock: IO[str] | None = None
+        self._manager: subprocess.Popen[bytes] | None = None
+        self._agent: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Embedded:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """The processes by name, for those who want to look at them or kill them."""
+        named = {"manager": self._manager, "agent": self._agent}
+        found = {name: process.pid for name, process in named.items() if process is not None}
+        return found | ({"store": self._valkey.pid} if self._valkey.pid is not None else {})
+
+    def start(self) -> None:
+        """Start everything and wait until the manager answers."""
+        self.state_dir.mkdir(parents=True, exist_ok=True)
+        self._take_lock()
+        try:
+            kill_marked(f"JQUEUER_STATE_DIR={self.state_dir}")
+            self._valkey.start()
+            self._forget_the_dead()
+            announcement = self.state_dir / "manager.json"
+            announcement.unlink(missing_ok=True)
+            self._manager = self._spawn("jqueuer_manager")
+            self._agent = self._spawn("jqueuer_agent")
+            self._wait_for_manager(announcement)
+        except BaseException:
+            self.stop(force=True)
+            raise
+
+    def _take_lock(self) -> None:
+        self._lock = (self.state_dir / "lock").open("a+")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._lock.seek(0)
+            owner = self._lock.read().strip()
+            self._lock.close()
+            self._lock = None
+            raise ConflictError(
+                f"{self.state_dir} is in use by process {owner}: submit to it with `jqueuer submit`, "
+                "or choose another directory with --state"
+            ) from None
+        self._lock.truncate(0)
+        self._lock.write(str(os.getpid()))
+        self._lock.flush()
+
+    def _forget_the_dead(self) -> None:
+        """Containers did not survive the processes they lived in: their jobs are queued again at once."""
+        with connect(self._valkey.store_url) as client:
+            registry, ledger = RedisContainerRegistry(client), RedisJobLedger(client)
+            for experiment_id in RedisExperimentStore(client).active():
+                ledger.release(experiment_id)
+                registry.withdraw(experiment_id)
+                registry.forget(experiment_id)
+
+    def _spawn(self, module: str) -> subprocess.Popen[bytes]:
+        logs = self.state_dir / "logs"
+        logs.mkdir(exist_ok=True)
+        environment = {
+            **os.environ,
+            **self._settings,
+            "JQUEUER_STORE_URL": self._valkey.store_url,
+            "JQUEUER_BROKER_URL": self._valkey.broker_url,
+            "JQUEUER_STATE_DIR": str(self.state_dir),
+            "JQUEUER_HOST": self._host,
+            "JQUEUER_PORT": str(self._port),
+        }
+        with (logs / f"{module}.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", module],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                start_new_session=True,
+                preexec_fn=dying_with_parent(signal.SIGKILL),
+            )
+
+    def _wait_for_manager(self, announcement: Path) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while time.monotonic() < deadline:
+            self.check()
+            try:
+                self.url = json.loads(announcement.read_text())["url"]
+                if requests.get(f"{self.url}/readyz", timeout=5).ok:
+                    return
+            except (OSError, ValueError):
+                time.sleep(0.02)  # written by another process, which nothing but a look can tell
+        raise JQueuerError(f"the manager did not start within {_START_SECONDS:g} s; see {self.state_dir}/logs")
+
+    def check(self) -> None:
+        """:class:`JQueuerError` if one of the processes has died."""
+        for name, process in (("manager", self._manager), ("agent", self._agent)):
+            if process is not None and process.poll() is not None:
+                raise JQueuerError(
+                    f"the {name} ended with status {process.returncode}; see {self.state_dir}/logs/jqueuer_{name}.log"
+                )
+
+    def stop(self, *, force: bool = False) -> None:
+        """Stop everything: running jobs finish first; with ``force`` they are ended, and run again at the next start."""
+        for process in (self._agent, self._manager):
+            _end(process, force)
+        self._agent = self._manager = None
+        if force:
+            kill_marked(f"JQUEUER_STATE_DIR={self.state_dir}")
+        self._valkey.stop()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+def _end(process: subprocess.Popen[Any] | None, force: bool) -> None:
+    if process is None or process.poll() is not None:
+        return
+    process.send_signal(signal.SIGKILL if force else signal.SIGTERM)
+    process.wait()

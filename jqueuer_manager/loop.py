@@ -1,0 +1,97 @@
+"""The control loop: looks at every active experiment, lets its controller decide, carries the commands out.
+
+The loop is apart from the decisions: :func:`jqueuer.controller.step` is pure, :class:`Shell` performs for one
+experiment, :class:`ControlLoop` only says when. A slow or failing experiment delays no other.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final
+
+import structlog
+
+from jqueuer.errors import JQueuerError, StoreUnavailableError
+from jqueuer.states import ExperimentState
+from jqueuer_manager.services import Services
+from jqueuer_manager.shell import Shell
+
+_THREADS: Final = 8
+_RETENTION_PERIOD_SECONDS: Final = 60.0
+_ENDED: Final = (ExperimentState.ACCOMPLISHED, ExperimentState.FAILED, ExperimentState.CANCELLED)
+_RETENTION_PAGE: Final = 100
+
+log = structlog.get_logger()
+
+
+class ControlLoop:
+    """Drives the controllers of all experiments from one thread and a small pool."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._shells: dict[str, Shell] = {}
+        self._under_way: dict[str, Future[bool]] = {}
+        self._stop = threading.Event()
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="controller")
+        self._thread = threading.Thread(target=self._run, name="control-loop", daemon=True)
+        self._retention_due_at = time.monotonic()
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the steps under way; whoever starts next takes over what it finds."""
+        self._stop.set()
+        self._thread.join()
+        self._pool.shutdown()
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._services.settings.control_seconds):
+            try:
+                self._look()
+            except StoreUnavailableError as error:
+                log.warning("the store is away; looking again", error=str(error))
+
+    def _look(self) -> None:
+        for experiment_id, future in list(self._under_way.items()):
+            if future.done():
+                del self._under_way[experiment_id]
+                if _settled(experiment_id, future):
+                    self._shells.pop(experiment_id, None)
+        for experiment_id in {*self._services.experiments.active(), *self._shells}:
+            if experiment_id not in self._under_way:
+                shell = self._shells.setdefault(experiment_id, Shell(self._services, experiment_id))
+                self._under_way[experiment_id] = self._pool.submit(shell.look)
+        if time.monotonic() >= self._retention_due_at:
+            self._retention_due_at = time.monotonic() + _RETENTION_PERIOD_SECONDS
+            self._pool.submit(delete_expired, self._services)
+
+
+def _settled(experiment_id: str, future: Future[bool]) -> bool:
+    try:
+        return future.result()
+    except StoreUnavailableError as error:
+        log.warning("store or broker are away; looking again", experiment=experiment_id, error=str(error))
+    except JQueuerError as error:
+        log.error("a command failed; trying again", experiment=experiment_id, error=str(error))
+    except Exception:
+        log.exception("the controller failed; trying again", experiment=experiment_id)
+    return False
+
+
+def delete_expired(services: Services) -> int:
+    """Delete ended experiments whose retention is over: records, logs and outputs; how many."""
+    before = services.experiments.now() - services.settings.retention_seconds
+    deleted = offset = 0
+    while records := services.experiments.page(states=_ENDED, offset=offset, limit=_RETENTION_PAGE)[0]:
+        for record in records:
+            if record.finished_at is not None and record.finished_at < before:
+                services.experiments.delete(record.id)
+                services.artifacts.delete(record.id)
+                deleted += 1
+            else:
+                offset += 1
+    return deleted

@@ -1,0 +1,23 @@
+"""What the API needs from the rest of the manager, as one value; the composition root builds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jqueuer.ports import Artifacts, ExperimentStore, JobLedger, JobQueue, Orchestrator
+from jqueuer.settings import Settings
+
+
+@dataclass(frozen=True)
+class Services:
+    """The ports behind the API; every one is safe among threads."""
+
+    settings: Settings
+    experiments: ExperimentStore
+    ledger: JobLedger
+    queue: JobQueue
+    orchestrator: Orchestrator
+    artifacts: Artifacts
+    ready: Callable[[], tuple[bool, str]]
+    """Whether the manager can do its work now, and if not, why."""

@@ -1,0 +1,201 @@
+"""The shell around one experiment controller: observes, steps, carries the commands out."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final
+
+import requests
+import structlog
+
+from cautoscaler import Advice
+from cautoscaler.advice import MAX_ANSWER_BYTES, read_advice
+from jqueuer.controller import (
+    AskPolicy,
+    Command,
+    ControllerState,
+    CreateService,
+    DeleteQueue,
+    DestroyService,
+    Finish,
+    Journal,
+    MoveTo,
+    Observation,
+    PublishNext,
+    QueuePost,
+    RepublishQueued,
+    ScaleService,
+    Settle,
+    step,
+)
+from jqueuer.errors import NotFoundError
+from jqueuer.model import POST_JOB_ID, Job, Task
+from jqueuer.records import ExperimentRecord, JournalEntry
+from jqueuer.states import JobState
+from jqueuer_manager.services import Services
+
+_REPUBLISH_BATCH: Final = 1000
+
+log = structlog.get_logger()
+
+
+class Shell:
+    """Performs for one experiment; used by one thread at a time."""
+
+    def __init__(self, services: Services, experiment_id: str) -> None:
+        self._services = services
+        self._id = experiment_id
+        self._state = ControllerState()
+        self._question: Future[Advice] | None = None
+        self._asker: ThreadPoolExecutor | None = None
+
+    def look(self) -> bool:
+        """One look and what follows from it; True once nothing of the experiment is left to care for."""
+        self._repair()
+        state, commands = step(self._state, self._observe())
+        for command in commands:
+            log.debug("command", experiment=self._id, command=command)
+            if not self._perform(command):
+                return False
+        self._state = state
+        settled = any(isinstance(command, Settle) for command in commands)
+        if settled and self._asker is not None:
+            self._asker.shutdown(wait=False)
+        return settled
+
+    def _repair(self) -> None:
+        """Give jobs whose lease ran out back to the queue, and those whose back-off has ended."""
+        ledger = self._services.ledger
+        lost = ledger.reap(self._id)
+        if lost:
+            reason = f"the lease of {len(lost)} running job(s) ran out: {', '.join(lost[:5])}"
+            self._journal(JournalEntry(at=self._services.experiments.now(), action="requeue", reason=reason))
+        due = ledger.due(self._id)
+        if due:
+            self._services.queue.publish(self._id, due)
+
+    def _observe(self) -> Observation:
+        services = self._services
+        record = self._record()
+        service = services.orchestrator.status(self._id)
+        if record is None:
+            return Observation(now=services.experiments.now(), record=None, service=service)
+        post, post_problem = self._post(record)
+        observation = Observation(
+            now=services.experiments.now(),
+            record=record,
+            counts=services.ledger.counts(self._id),
+            statistics=services.ledger.statistics(self._id),
+            service=service,
+            queue_length=services.queue.length(self._id),
+            delayed=services.ledger.delayed(self._id),
+            post=post,
+            post_problem=post_problem,
+            advice=self._answer(),
+        )
+        if observation.containers():
+            services.ledger.record_scale(self._id, containers=observation.containers())
+        return observation
+
+    def _record(self) -> ExperimentRecord | None:
+        try:
+            return self._services.experiments.get(self._id)
+        except NotFoundError:
+            return None
+
+    def _post(self, record: ExperimentRecord) -> tuple[JobState | None, str]:
+        if record.description.post is None:
+            return None, ""
+        try:
+            job = self._services.ledger.job(self._id, POST_JOB_ID)
+        except NotFoundError:
+            return None, ""
+        return job.state, job.attempts[-1].reason if job.attempts else ""
+
+    def _perform(self, command: Command) -> bool:
+        """Carry one out; False if the experiment has moved on meanwhile and the rest is void."""
+        services = self._services
+        match command:
+            case CreateService(containers=containers):
+                record = self._record()
+                if record is not None:
+                    services.orchestrator.create(self._id, record.description, containers)
+            case ScaleService(containers=containers, from_=before, by_autoscaler=counted):
+                services.orchestrator.scale(self._id, containers)
+                if counted:
+                    up = containers > before
+                    services.ledger.record_scale(self._id, up=int(up), down=int(not up))
+            case DestroyService():
+                services.orchestrator.destroy(self._id)
+            case PublishNext(start=start, count=count):
+                services.queue.publish(self._id, services.ledger.ids(self._id, start, count))
+                services.experiments.set_published(self._id, start + count)
+            case RepublishQueued():
+                self._republish()
+            case QueuePost():
+                self._queue_post()
+            case DeleteQueue():
+                services.queue.delete(self._id)
+            case (
+                MoveTo(state=state, expected=expected, reason=reason)
+                | Finish(state=state, expected=expected, reason=reason)
+            ):
+                return services.experiments.move(self._id, expected, state, reason=reason)
+            case Settle():
+                services.experiments.settle(self._id)
+            case AskPolicy():
+                self._ask(command)
+            case Journal(entry=entry):
+                self._journal(entry)
+        return True
+
+    def _journal(self, entry: JournalEntry) -> None:
+        self._services.experiments.journal(self._id, entry)
+
+    def _republish(self) -> None:
+        start = 0
+        while batch := self._services.ledger.queued(self._id, start, _REPUBLISH_BATCH):
+            self._services.queue.publish(self._id, batch)
+            start += _REPUBLISH_BATCH
+
+    def _queue_post(self) -> None:
+        record = self._record()
+        if record is None or record.description.post is None:
+            return
+        post = record.description.post
+        job = Job(
+            id="post",
+            tasks=(Task(command=post.command, timeout=post.timeout),),
+            environment={**record.description.environment, **post.environment},
+            inputs=post.inputs,
+            outputs=post.outputs,
+        )
+        self._services.ledger.add_post(self._id, job)
+        self._services.queue.publish(self._id, [POST_JOB_ID])
+
+    def _ask(self, question: AskPolicy) -> None:
+        if self._asker is None:
+            self._asker = ThreadPoolExecutor(1, thread_name_prefix="policy")
+        self._question = self._asker.submit(ask_policy, question)
+
+    def _answer(self) -> Advice | None:
+        if self._question is None or not self._question.done():
+            return None
+        answer, self._question = self._question.result(), None
+        return answer
+
+
+def ask_policy(question: AskPolicy) -> Advice:
+    """Ask a policy service; every way it can fail becomes the advice's error."""
+    try:
+        with requests.post(
+            question.url,
+            json=question.request,
+            timeout=question.timeout_seconds,
+            allow_redirects=False,
+            stream=True,
+        ) as response:
+            body = response.raw.read(MAX_ANSWER_BYTES + 1, decode_content=True)
+            return read_advice(response.status_code, body)
+    except (requests.RequestException, OSError) as error:
+        return Advice(error=f"it did not answer: {type(error).__name__}")
