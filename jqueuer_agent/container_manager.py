@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -26,17 +26,15 @@ from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, c
 from jqueuer.errors import NotFoundError, StoreUnavailableError
 from jqueuer.model import Experiment
 from jqueuer.ports import Executor, JobLedger, Workspace
-from jqueuer.records import Attempt, Claim, OutputFile
+from jqueuer.records import Claim, OutputFile
 from jqueuer.settings import Settings
-from jqueuer.states import AttemptOutcome, JobState
+from jqueuer.states import JobState
 from jqueuer_agent.adapters.local_executor import LocalExecutor
 from jqueuer_agent.adapters.local_workspace import LocalWorkspace
 from jqueuer_agent.adapters.statsd_events import StatsdEvents
 from jqueuer_agent.life_cycle import Ending, JobRun, OutputLimits
 
 _PAGE: Final = 500
-_RECORDING_ATTEMPTS: Final = None
-"""An outcome is kept until the store takes it; there is nothing better to do with it."""
 
 log = structlog.get_logger()
 
@@ -64,7 +62,6 @@ class ContainerManager:
     executor: Executor
     workspace: Workspace
     events: StatsdEvents
-    now: Callable[[], float]
 
     def handle(self, experiment_id: str, job_id: str) -> JobState | None:
         """Run the job a message names, if it is still to be run; its new state."""
@@ -73,13 +70,22 @@ class ContainerManager:
             return None
         self.events.started(claim)
         ending = self._run(claim)
-        for attempt in stamina.retry_context(on=StoreUnavailableError, attempts=_RECORDING_ATTEMPTS, timeout=None):
-            with attempt:
-                state = self.ledger.finish(claim, ending.attempt, retry=ending.retry)
+        state = self._record(claim, ending)
         if state is None:
             log.warning("outcome refused: the job was given to somebody else", job=job_id, token=claim.token)
         self.events.finished(claim, ending.attempt)
         return state
+
+    def _record(self, claim: Claim, ending: Ending) -> JobState | None:
+        """An outcome is kept until the store takes it; there is nothing better to do with it."""
+        try:
+            return self.ledger.finish(claim, ending.attempt, retry=ending.retry)
+        except StoreUnavailableError:
+            log.warning("the store is away; the outcome is kept and recorded later", job=claim.job_id)
+        for again in stamina.retry_context(on=StoreUnavailableError, attempts=None, timeout=None, wait_max=5.0):
+            with again:
+                return self.ledger.finish(claim, ending.attempt, retry=ending.retry)
+        raise AssertionError("retries have no end")
 
     def _run(self, claim: Claim) -> Ending:
         run = JobRun(
@@ -93,25 +99,13 @@ class ContainerManager:
             ),
             base_environment=self.spec.base_environment,
             renew=lambda: self.ledger.renew(claim),
-            now=self.now,
             earlier_outputs=self._earlier_outputs,
         )
         try:
             return run.run()
         except (StoreUnavailableError, OSError) as error:
             log.exception("the attempt could not be carried out", job=claim.job_id)
-            return Ending(self._failed(claim, f"{self.spec.node} could not carry it out: {error}"), retry=True)
-
-    def _failed(self, claim: Claim, reason: str) -> Attempt:
-        return Attempt(
-            number=claim.token,
-            container=claim.container,
-            node=claim.node,
-            started_at=claim.started_at,
-            finished_at=self.now(),
-            outcome=AttemptOutcome.FAILED,
-            reason=reason,
-        )
+            return run.broken_off(f"node {self.spec.node} could not carry it out: {error}")
 
     def _earlier_outputs(self) -> Iterator[tuple[str, int, OutputFile]]:
         offset = 0
@@ -146,7 +140,6 @@ def manage_container(spec: ContainerSpec, settings: Settings, ready: Any) -> Non
         executor=LocalExecutor(heartbeat_seconds=settings.heartbeat_seconds),
         workspace=LocalWorkspace(spec.directory, record.description.working_directory),
         events=StatsdEvents(settings.statsd_host, settings.statsd_port),
-        now=experiments.now,
     )
     _work(celery_app(settings.broker_url), manager, ready)
 

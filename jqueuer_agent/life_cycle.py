@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import functools
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from jqueuer.errors import NotFoundError
 from jqueuer.model import POST_JOB_ID, Command, Experiment, Job, argv_of, effective_job
@@ -53,10 +55,10 @@ class JobRun:
     limits: OutputLimits
     base_environment: Mapping[str, str]
     renew: Callable[[], Renewal]
-    now: Callable[[], float]
     earlier_outputs: Callable[[], Iterator[tuple[str, int, OutputFile]]]
     """For the post command: (job id, attempt, output) of every accomplished job."""
 
+    _begun: float = field(default_factory=time.monotonic)
     _results: list[CommandResult] = field(default_factory=list)
     _last_renewal: Renewal = Renewal.KEPT
 
@@ -75,14 +77,8 @@ class JobRun:
             reason = str(failed)
         if job.post_job is not None and self._last_renewal is Renewal.KEPT:
             self._execute("post-job", job.post_job, job, self.experiment.timeout)
-        outcome = self._outcome(reason)
-        attempt = Attempt(
-            number=self.claim.token,
-            container=self.claim.container,
-            node=self.claim.node,
-            started_at=self.claim.started_at,
-            finished_at=self.now(),
-            outcome=outcome,
+        attempt = self._attempt(
+            outcome=self._outcome(reason),
             exit_code=self._exit_code(),
             reason=reason,
             commands=tuple(self._results),
@@ -91,6 +87,22 @@ class JobRun:
             stderr=captures["stderr"].close(),
         )
         return Ending(attempt, self._may_retry())
+
+    def broken_off(self, reason: str) -> Ending:
+        """The ending where something of ours, not the job, went wrong on the way."""
+        return Ending(self._attempt(outcome=AttemptOutcome.FAILED, reason=reason), retry=True)
+
+    def _attempt(self, **ending: Any) -> Attempt:
+        claim = self.claim
+        return Attempt(
+            number=claim.token,
+            container=claim.container,
+            node=claim.node,
+            started_at=claim.started_at,
+            # Begun by the store's clock, lasted by this machine's steady one: no two clocks are ever subtracted.
+            finished_at=round(claim.started_at + time.monotonic() - self._begun, 6),
+            **ending,
+        )
 
     @property
     def _is_post(self) -> bool:

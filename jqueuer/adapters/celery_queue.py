@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import redis
 from celery import Celery
-from kombu import Exchange, Queue
+from kombu import Exchange, Queue, uuid
 from kombu.exceptions import OperationalError
 
+from jqueuer.adapters import redis_transport
 from jqueuer.errors import StoreUnavailableError
 
 TASK_NAME: Final = "jqueuer.job"
@@ -22,6 +23,7 @@ LONGEST_JOB_SECONDS: Final = 7 * 86_400
 
 def celery_app(broker_url: str) -> Celery:
     """The Celery application: late acknowledgement, one message at a time, no results, no remote control."""
+    redis_transport.use()
     app = Celery("jqueuer", broker=broker_url, set_as_current=False)
     app.conf.update(
         task_acks_late=True,
@@ -62,11 +64,22 @@ class CeleryJobQueue:
 
     def publish(self, experiment_id: str, job_ids: Iterable[str]) -> int:
         """Put messages into the experiment's queue, confirmed where the broker can."""
-        queue = self._queue(experiment_id)
-        count = 0
+        queue, count = self._queue(experiment_id), 0
         with _broker_errors(), self._app.producer_pool.acquire(block=True) as producer:
+            queue(producer.channel).declare()
             for job_id in job_ids:
-                self._app.send_task(TASK_NAME, args=(experiment_id, job_id), queue=queue, producer=producer)
+                # What send_task does, less the routing that every message of a batch shares.
+                message = self._app.amqp.as_task_v2(uuid(), TASK_NAME, args=(experiment_id, job_id))
+                producer.publish(
+                    message.body,
+                    exchange="",
+                    routing_key=queue.name,
+                    serializer="json",
+                    delivery_mode="persistent",
+                    headers=message.headers,
+                    retry=True,
+                    **message.properties,
+                )
                 count += 1
         return count
 
