@@ -173,7 +173,10 @@ class JobLedger(Protocol):
         """
 
     def release(self, experiment_id: str, container: str | None = None) -> list[str]:
-        """As :meth:`reap`, for the job of a container known to be gone (None: for all running jobs)."""
+        """As :meth:`reap`, for the job of a container known to be gone.
+
+        None: for all running jobs, because everything is gone at once; that is not held against any of them.
+        """
 
     def cancel(self, experiment_id: str) -> None:
         """Cancel what is queued, once the experiment's state is ``cancelled``; running jobs learn it by heartbeat."""

@@ -75,7 +75,7 @@ class CeleryJobQueue:
                     exchange="",
                     routing_key=queue.name,
                     serializer="json",
-                    delivery_mode="persistent",
+                    delivery_mode=2,  # persistent
                     headers=message.headers,
                     retry=True,
                     **message.properties,

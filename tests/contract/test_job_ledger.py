@@ -112,6 +112,13 @@ def test_a_poison_job_fails_after_it_lost_its_container_often_enough(world: Worl
     assert world.ledger.counts(X) == Counts(queued=2, failed=1)
 
 
+def test_the_end_of_everything_is_held_against_no_job(world: World) -> None:
+    for _ in range(5):
+        world.claim("a")
+        assert world.ledger.release(X) == ["a"]
+    assert world.ledger.job(X, "a").state is JobState.QUEUED
+
+
 def test_a_released_container_gives_back_only_its_own_job(world: World) -> None:
     world.claim("a", "c1")
     world.claim("b", "c2")

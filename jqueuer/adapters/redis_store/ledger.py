@@ -191,7 +191,8 @@ class RedisJobLedger:
 
     def release(self, experiment_id: str, container: str | None = None) -> list[str]:
         """Re-queue the job of a container known to be gone, or all running ones."""
-        return self._in_both_lanes(experiment_id, self._release, [container or "", self._max_lost, _CONTAINER_GONE])
+        max_lost = 0 if container is None else self._max_lost
+        return self._in_both_lanes(experiment_id, self._release, [container or "", max_lost, _CONTAINER_GONE])
 
     def _in_both_lanes(self, experiment_id: str, script: Any, arguments: list[str | int]) -> list[str]:
         jobs = script(keys=_keys(experiment_id), args=arguments)

@@ -27,7 +27,8 @@ local function requeue(id, at_ms)
   redis.call('ZADD', lane .. ':due', at_ms, id)
 end
 local function cancelled() return redis.call('HGET', x, 'state') == 'cancelled' end
--- The container went away under a running job: not the job's failure, but not for ever either.
+-- The container went away under a running job: not the job's failure, but not for ever either. Where everything went
+-- away at once (max_lost 0), no job is to blame.
 local function lose(id, at_ms, max_lost, reason)
   local job = job_key(id)
   local token = redis.call('HGET', job, 'token')
@@ -39,7 +40,7 @@ local function lose(id, at_ms, max_lost, reason)
   leave_container(id)
   sum('killed', 1)
   if cancelled() then move(id, 'running', 'cancelled')
-  elseif redis.call('HINCRBY', job, 'lost', 1) >= max_lost then move(id, 'running', 'failed')
+  elseif max_lost > 0 and redis.call('HINCRBY', job, 'lost', 1) >= max_lost then move(id, 'running', 'failed')
   else requeue(id, at_ms) end
 end
 """
