@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+import threading
+from concurrent.futures import Future
 from typing import Final
 
 import requests
 import structlog
+from urllib3.exceptions import HTTPError
 
 from cautoscaler import Advice
 from cautoscaler.advice import MAX_ANSWER_BYTES, read_advice
@@ -47,21 +49,22 @@ class Shell:
         self._id = experiment_id
         self._state = ControllerState()
         self._question: Future[Advice] | None = None
-        self._asker: ThreadPoolExecutor | None = None
 
     def look(self) -> bool:
-        """One look and what follows from it; True once nothing of the experiment is left to care for."""
-        self._repair()
-        state, commands = step(self._state, self._observe())
-        for command in commands:
-            log.debug("command", experiment=self._id, command=command)
-            if not self._perform(command):
-                return False
-        self._state = state
-        settled = any(isinstance(command, Settle) for command in commands)
-        if settled and self._asker is not None:
-            self._asker.shutdown(wait=False)
-        return settled
+        """Look, act, and again while jobs are being published; True once nothing is left to care for."""
+        while True:
+            self._repair()
+            observation = self._observe()
+            state, commands = step(self._state, observation)
+            for command in commands:
+                log.debug("command", experiment=self._id, command=command)
+                if not self._perform(command):
+                    return False
+            self._state = state
+            if observation.advice is not None and not any(isinstance(command, AskPolicy) for command in commands):
+                self._question = None  # only now: had a command failed, the answer would be needed again
+            if not any(isinstance(command, PublishNext) for command in commands):
+                return any(isinstance(command, Settle) for command in commands)
 
     def _repair(self) -> None:
         """Give jobs whose lease ran out back to the queue, and those whose back-off has ended."""
@@ -174,15 +177,12 @@ class Shell:
         self._services.queue.publish(self._id, [POST_JOB_ID])
 
     def _ask(self, question: AskPolicy) -> None:
-        if self._asker is None:
-            self._asker = ThreadPoolExecutor(1, thread_name_prefix="policy")
-        self._question = self._asker.submit(ask_policy, question)
+        answer = self._question = Future[Advice]()
+        # A thread per question: a service that never ends its answer holds up nobody but itself.
+        threading.Thread(target=lambda: answer.set_result(ask_policy(question)), name="policy", daemon=True).start()
 
     def _answer(self) -> Advice | None:
-        if self._question is None or not self._question.done():
-            return None
-        answer, self._question = self._question.result(), None
-        return answer
+        return self._question.result() if self._question is not None and self._question.done() else None
 
 
 def ask_policy(question: AskPolicy) -> Advice:
@@ -197,5 +197,5 @@ def ask_policy(question: AskPolicy) -> Advice:
         ) as response:
             body = response.raw.read(MAX_ANSWER_BYTES + 1, decode_content=True)
             return read_advice(response.status_code, body)
-    except (requests.RequestException, OSError) as error:
+    except (requests.RequestException, HTTPError, OSError) as error:
         return Advice(error=f"it did not answer: {type(error).__name__}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from jqueuer.adapters.celery_queue import CeleryJobQueue, celery_app, queue_name
@@ -13,10 +11,10 @@ from jqueuer.errors import StoreUnavailableError
 
 
 @pytest.fixture
-def queue(valkey: ValkeyServer) -> Iterator[CeleryJobQueue]:
+def queue(valkey: ValkeyServer) -> CeleryJobQueue:
     with connect(f"unix://{valkey.socket}?db=1") as broker:
         broker.flushdb()
-    yield CeleryJobQueue(celery_app(valkey.broker_url))
+    return CeleryJobQueue(celery_app(valkey.broker_url))
 
 
 def test_published_jobs_wait_in_their_own_experiments_queue(queue: CeleryJobQueue) -> None:

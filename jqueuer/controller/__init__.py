@@ -1,0 +1,50 @@
+"""The experiment controller as a pure step: an observation in, commands out.
+
+Whoever drives it looks at the experiment, calls :func:`step`, carries the commands out in order, and looks again after
+a pause. See :func:`step` for what happens when a command fails.
+"""
+
+from __future__ import annotations
+
+from jqueuer.controller.commands import (
+    AskPolicy,
+    Command,
+    Commands,
+    CreateService,
+    DeleteQueue,
+    DestroyService,
+    Finish,
+    Journal,
+    MoveTo,
+    PublishNext,
+    QueuePost,
+    RepublishQueued,
+    ScaleService,
+    Settle,
+)
+from jqueuer.controller.control import step
+from jqueuer.controller.observation import ControllerState, Observation
+from jqueuer.controller.situation import forecast_of, phase_of, policy_name
+
+__all__ = [
+    "AskPolicy",
+    "Command",
+    "Commands",
+    "ControllerState",
+    "CreateService",
+    "DeleteQueue",
+    "DestroyService",
+    "Finish",
+    "Journal",
+    "MoveTo",
+    "Observation",
+    "PublishNext",
+    "QueuePost",
+    "RepublishQueued",
+    "ScaleService",
+    "Settle",
+    "forecast_of",
+    "phase_of",
+    "policy_name",
+    "step",
+]

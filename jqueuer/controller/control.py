@@ -1,0 +1,76 @@
+"""The experiment controller: one look in, commands out (paper §IV-A.3).
+
+::
+
+             ┌────────────── running ──────────────┐
+             │ jobs left: create, publish, scale   │◄──resume──┐
+             └──┬──────────────┬───────────────────┘           │
+                │ none left    └──────────────pause──────► paused: request no container
+        post?   ▼
+      yes ─► finishing: one container until the post command is done
+      no ──┐    │
+           ▼    ▼
+           finish ─► accomplished | failed ─┐
+           cancelled by the user ───────────┼─► release service and queue ─► nothing runs: settle
+           deleted ─────────────────────────┘
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jqueuer.controller.commands import Commands, Journal, ScaleService
+from jqueuer.controller.ending import end, release, run_post
+from jqueuer.controller.observation import ControllerState, Observation
+from jqueuer.controller.publishing import publish
+from jqueuer.controller.scaling import scale
+from jqueuer.records import ExperimentRecord, JournalEntry
+from jqueuer.states import ExperimentState
+
+
+def step(state: ControllerState, observation: Observation) -> tuple[ControllerState, Commands]:
+    """What to do about an experiment as it looks now.
+
+    The commands are carried out in order. Only if all were, the new state is kept; if one fails, or a ``MoveTo`` or
+    ``Finish`` finds the experiment in another state, the rest is skipped and the old state kept: the next look leads to
+    whatever is still to be done.
+    """
+    record = observation.record
+    if record is None or record.state.terminal:
+        return release(state, observation)
+    state, complaints = _complain(state, observation)
+    state, commands = _act(state, observation, record)
+    return state, (*complaints, *commands)
+
+
+def _act(
+    state: ControllerState, observation: Observation, record: ExperimentRecord
+) -> tuple[ControllerState, Commands]:
+    if record.state is ExperimentState.PAUSED:
+        return _pause(state, observation)
+    if record.state is ExperimentState.FINISHING:
+        return run_post(state, observation, record)
+    if record.state is not ExperimentState.RUNNING:
+        return state, ()
+    if observation.counts.left == 0:
+        return end(state, observation, record)
+    state, scaling = scale(state, observation, record)
+    state, publishing = publish(state, observation, record)
+    return state, (*scaling, *publishing)
+
+
+def _pause(state: ControllerState, observation: Observation) -> tuple[ControllerState, Commands]:
+    state = state.at_rest()
+    if observation.requested == 0:
+        return state, ()
+    reason = "paused: running jobs are finished, no new ones are begun"
+    entry = JournalEntry(at=observation.now, action="pause", containers=0, reason=reason)
+    return state, (ScaleService(0, observation.requested, reason, by_autoscaler=False), Journal(entry))
+
+
+def _complain(state: ControllerState, observation: Observation) -> tuple[ControllerState, Commands]:
+    problem = "" if observation.service is None else observation.service.problem
+    if problem == state.problem:
+        return state, ()
+    entry = JournalEntry(at=observation.now, action="problem", reason=problem)
+    return replace(state, problem=problem), (Journal(entry),) if problem else ()

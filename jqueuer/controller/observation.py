@@ -1,0 +1,75 @@
+"""What the experiment controller sees, and what it remembers between two looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from cautoscaler import Advice, Basis, CoherenceIndex, Decision, Verdict
+from cautoscaler.coherence import NO_ROW
+from jqueuer.records import Counts, ExperimentRecord, ServiceStatus, Statistics
+from jqueuer.states import ContainerState, JobState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One look at an experiment; its parts need not be of exactly the same instant."""
+
+    now: float
+    """The store's clock, seconds since the epoch."""
+    record: ExperimentRecord | None
+    """None once the experiment was deleted."""
+    counts: Counts = field(default_factory=Counts)
+    statistics: Statistics = field(default_factory=Statistics)
+    service: ServiceStatus | None = None
+    queue_length: int = 0
+    delayed: int = 0
+    """Queued jobs whose back-off has not ended. Too low a number costs an idle republication now and then."""
+    post: JobState | None = None
+    """The post command's state; None while it was not queued."""
+    post_problem: str = ""
+    """Why the post command's last attempt failed, in words."""
+    advice: Advice | None = None
+    """The policy service's answer to the last :class:`~jqueuer.controller.AskPolicy`, once."""
+
+    @property
+    def requested(self) -> int:
+        """Containers asked for; 0 without a service."""
+        return 0 if self.service is None else self.service.requested
+
+    def containers(self, *states: ContainerState) -> int:
+        """Observed containers in these states, or in any."""
+        return 0 if self.service is None else self.service.count(*(states or ContainerState))
+
+    @property
+    def somebody_waits_for_jobs(self) -> bool:
+        """Whether an empty queue keeps a container from working: one is idle, or none is busy."""
+        return self.containers(ContainerState.IDLE) > 0 or self.containers(ContainerState.BUSY) == 0
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerState:
+    """The controller's memory. All of it can be lost at any time: a fresh one takes over what it finds running."""
+
+    coherence: CoherenceIndex = NO_ROW
+    decision: Decision | None = None
+    """The last one, while there is something to decide; its ``clamped`` is the number of containers *wanted*."""
+    calculated_at: float | None = None
+    asked_at: float | None = None
+    """When the policy service was asked, while its answer is outstanding."""
+    created_at: float | None = None
+    """When the service was last created by this controller."""
+    released_at: float | None = None
+    """When service and queue were last given up."""
+    starved_since: float | None = None
+    """Since when somebody waits in front of an empty queue although something is queued."""
+    republished_at: float | None = None
+    noted: tuple[Verdict, Basis, int] | None = None
+    """What the last decision in the journal was like; the same again is not worth an entry."""
+    problem: str = ""
+    """The orchestrator's last complaint."""
+
+    def at_rest(self) -> ControllerState:
+        """The state while nothing is scaled: the next calculation is made at once, from a new row."""
+        return replace(
+            self, coherence=NO_ROW, decision=None, calculated_at=None, asked_at=None, starved_since=None, noted=None
+        )

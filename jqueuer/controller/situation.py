@@ -1,0 +1,90 @@
+"""From records to what CAutoScaler and a policy service are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cautoscaler import Advice, ContainerCounts, Forecast, Situation, forecast
+from jqueuer.controller.observation import Observation
+from jqueuer.model import Experiment
+from jqueuer.records import Counts, ExperimentRecord, Statistics
+from jqueuer.states import ContainerState, Phase
+
+REST_POLICY = "rest"
+
+
+def policy_name(description: Experiment) -> str:
+    """The policy that decides: the one behind the URL where one is given, else the named one."""
+    return REST_POLICY if description.policy.url else description.policy.name
+
+
+def phase_of(counts: Counts) -> Phase:
+    """The phase of an experiment: monitored from its first accomplished job on (paper §V-A)."""
+    return Phase.MONITORED if counts.accomplished else Phase.INITIAL
+
+
+def tasks_per_job(counts: Counts, statistics: Statistics) -> int:
+    """Tasks of an average job, rounded up; at least 1."""
+    return max(1, -(-statistics.tasks_defined // max(1, counts.total)))
+
+
+def situation_of(observation: Observation, record: ExperimentRecord, advice: Advice | None = None) -> Situation:
+    """The situation a policy judges."""
+    description, counts = record.description, observation.counts
+    return Situation(
+        now=observation.now,
+        started_at=record.created_at,
+        deadline_at=record.deadline_at,
+        minimum=description.containers.min,
+        maximum=description.containers.max,
+        jobs_total=counts.total,
+        jobs_left=counts.left,
+        jobs_accomplished=counts.accomplished,
+        tasks_per_job=tasks_per_job(counts, observation.statistics),
+        estimate_seconds=description.estimate,
+        mean_task_seconds=observation.statistics.mean_task_seconds,
+        requested=observation.requested,
+        containers=ContainerCounts(
+            starting=observation.containers(ContainerState.STARTING),
+            idle=observation.containers(ContainerState.IDLE),
+            busy=observation.containers(ContainerState.BUSY),
+            draining=observation.containers(ContainerState.DRAINING),
+        ),
+        margin_seconds=description.policy.margin,
+        fixed_containers=description.policy.containers,
+        advice=advice,
+        fallback=description.policy.fallback,
+    )
+
+
+def forecast_of(observation: Observation) -> Forecast:
+    """When the experiment will end at the pace of the containers that work or could work now."""
+    counts, statistics = observation.counts, observation.statistics
+    mean = statistics.job_seconds / counts.accomplished if counts.accomplished else None
+    working = observation.containers(ContainerState.IDLE, ContainerState.BUSY)
+    return forecast(now=observation.now, jobs_left=counts.left, mean_job_seconds=mean, working=working)
+
+
+def policy_request(observation: Observation, record: ExperimentRecord) -> dict[str, Any]:
+    """The body of a request to a policy service; ``docs/policies.md`` describes every field."""
+    situation, counts = situation_of(observation, record), observation.counts
+    containers = situation.containers
+    return {
+        "experiment_id": record.id,
+        "now": situation.now,
+        "deadline_at": situation.deadline_at,
+        "seconds_left": situation.seconds_left,
+        "minimum": situation.minimum,
+        "maximum": situation.maximum,
+        "jobs": {**counts.model_dump(), "left": counts.left, "total": counts.total},
+        "mean_task_seconds": situation.mean_task_seconds,
+        "estimate_seconds": situation.estimate_seconds,
+        "tasks_per_job": situation.tasks_per_job,
+        "containers": {
+            "requested": situation.requested,
+            "starting": containers.starting,
+            "idle": containers.idle,
+            "busy": containers.busy,
+            "draining": containers.draining,
+        },
+    }
