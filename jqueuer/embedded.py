@@ -11,19 +11,24 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final
+from urllib.parse import urlsplit
 
 import requests
 
 from jqueuer.adapters.processes import dying_with_parent, kill_marked
-from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger, connect
+from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, connect
 from jqueuer.adapters.valkey import ValkeyServer
 from jqueuer.errors import ConflictError, JQueuerError
 
+_MANAGER: Final = "jqueuer_manager"
+_AGENT: Final = "jqueuer_agent"
 _START_SECONDS: Final = 60.0
+_SUPERVISION_SECONDS: Final = 0.5
 
 
 class Embedded:
@@ -38,8 +43,11 @@ class Embedded:
         self._settings = settings or {}
         self._valkey = ValkeyServer(self.state_dir / "store")
         self._lock: IO[str] | None = None
-        self._manager: subprocess.Popen[bytes] | None = None
-        self._agent: subprocess.Popen[bytes] | None = None
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._spawning = threading.Lock()
+        self._stopping = threading.Event()
+        self._stopped = threading.Event()
+        self._supervisor = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
 
     def __enter__(self) -> Embedded:
         self.start()
@@ -53,8 +61,7 @@ class Embedded:
     @property
     def pids(self) -> dict[str, int]:
         """The processes by name, for those who want to look at them or kill them."""
-        named = {"manager": self._manager, "agent": self._agent}
-        found = {name: process.pid for name, process in named.items() if process is not None}
+        found = {module: process.pid for module, process in self._processes.items()}
         return found | ({"store": self._valkey.pid} if self._valkey.pid is not None else {})
 
     def start(self) -> None:
@@ -64,12 +71,12 @@ class Embedded:
         try:
             kill_marked(f"JQUEUER_STATE_DIR={self.state_dir}")
             self._valkey.start()
-            self._forget_the_dead()
+            self._release_jobs()
             announcement = self.state_dir / "manager.json"
             announcement.unlink(missing_ok=True)
-            self._manager = self._spawn("jqueuer_manager")
-            self._agent = self._spawn("jqueuer_agent")
+            self._processes = {module: self._spawn(module) for module in (_MANAGER, _AGENT)}
             self._wait_for_manager(announcement)
+            self._supervisor.start()
         except BaseException:
             self.stop(force=True)
             raise
@@ -91,14 +98,12 @@ class Embedded:
         self._lock.write(str(os.getpid()))
         self._lock.flush()
 
-    def _forget_the_dead(self) -> None:
-        """Containers did not survive the processes they lived in: their jobs are queued again at once."""
+    def _release_jobs(self) -> None:
+        """No container survived the processes it lived in, and no job is to blame: all are queued again at once."""
         with connect(self._valkey.store_url) as client:
-            registry, ledger = RedisContainerRegistry(client), RedisJobLedger(client)
+            ledger = RedisJobLedger(client)
             for experiment_id in RedisExperimentStore(client).active():
                 ledger.release(experiment_id)
-                registry.withdraw(experiment_id)
-                registry.forget(experiment_id)
 
     def _spawn(self, module: str) -> subprocess.Popen[bytes]:
         logs = self.state_dir / "logs"
@@ -130,6 +135,7 @@ class Embedded:
             try:
                 self.url = json.loads(announcement.read_text())["url"]
                 if requests.get(f"{self.url}/readyz", timeout=5).ok:
+                    self._port = urlsplit(self.url).port or self._port  # another manager takes the same
                     return
             except (OSError, ValueError):
                 time.sleep(0.02)  # written by another process, which nothing but a look can tell
@@ -137,17 +143,27 @@ class Embedded:
 
     def check(self) -> None:
         """:class:`JQueuerError` if one of the processes has died."""
-        for name, process in (("manager", self._manager), ("agent", self._agent)):
-            if process is not None and process.poll() is not None:
-                raise JQueuerError(
-                    f"the {name} ended with status {process.returncode}; see {self.state_dir}/logs/jqueuer_{name}.log"
-                )
+        for module, process in self._processes.items():
+            if process.poll() is not None:
+                log = self.state_dir / "logs" / f"{module}.log"
+                raise JQueuerError(f"{module} ended with status {process.returncode}; its last words are in {log}")
+
+    def _supervise(self) -> None:
+        """Start what dies again; the new one takes over what it finds."""
+        while not self._stopping.wait(_SUPERVISION_SECONDS):
+            for module, process in list(self._processes.items()):
+                with self._spawning:
+                    if process.poll() is not None and not self._stopping.is_set():
+                        self._processes[module] = self._spawn(module)
+        self._stopped.wait()  # what this thread started would die with it
 
     def stop(self, *, force: bool = False) -> None:
-        """Stop everything: running jobs finish first; with ``force`` they are ended, and run again at the next start."""
-        for process in (self._agent, self._manager):
-            _end(process, force)
-        self._agent = self._manager = None
+        """Stop everything: running jobs finish first; with ``force`` they are ended and run again another time."""
+        with self._spawning:
+            self._stopping.set()
+        for module in (_AGENT, _MANAGER):
+            _end(self._processes.pop(module, None), force)
+        self._stopped.set()
         if force:
             kill_marked(f"JQUEUER_STATE_DIR={self.state_dir}")
         self._valkey.stop()

@@ -181,7 +181,6 @@ class JobLedger(Protocol):
     def cancel(self, experiment_id: str) -> None:
         """Cancel what is queued, once the experiment's state is ``cancelled``; running jobs learn it by heartbeat."""
 
-
     def retry_failed(self, experiment_id: str) -> int:
         """Queue failed and cancelled jobs again with fresh attempts (:meth:`due` hands them out); how many."""
 
@@ -328,5 +327,5 @@ class ContainerRegistry(Protocol):
     def ended(self, experiment_id: str, container_id: str) -> None:
         """A container is gone; its lifetime is added to the experiment's container-seconds."""
 
-    def forget(self, experiment_id: str) -> None:
-        """The containers died with their engine, nobody knows when: they are forgotten, their lifetimes not counted."""
+    def forget(self, experiment_id: str, container_id: str) -> None:
+        """A container died with its engine, nobody knows when: its lifetime is not counted."""

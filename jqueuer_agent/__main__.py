@@ -48,6 +48,8 @@ def _compose(settings: Settings) -> ContainerUpdater:
     containers = LocalContainers(
         RedisContainerRegistry(client), settings.state_dir.resolve() / "containers", node, experiments.now
     )
+    for experiment_id, container_id in containers.bury(experiments.active()):
+        ledger.release(experiment_id, container_id)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_PRELOADED)
     forkserver.ensure_running()  # it loads while nothing is to be done yet

@@ -6,7 +6,11 @@ from a server process that has loaded everything already, so another one costs l
 
 from __future__ import annotations
 
+import multiprocessing
+import multiprocessing.connection
 import os
+import signal
+import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +25,7 @@ from celery.signals import worker_ready
 
 from jqueuer.adapters.celery_queue import TASK_NAME, celery_app, job_queue, queue_name
 from jqueuer.adapters.directory_artifacts import DirectoryArtifacts
-from jqueuer.adapters.processes import adopt_orphans, bind_to_parent
+from jqueuer.adapters.processes import adopt_orphans, end_descendants
 from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, connect
 from jqueuer.errors import NotFoundError, StoreUnavailableError
 from jqueuer.model import Experiment
@@ -121,8 +125,8 @@ class ContainerManager:
 
 def manage_container(spec: ContainerSpec, settings: Settings, ready: Any) -> None:
     """The process's main function: ``ready`` is set once it takes jobs; SIGTERM lets it finish its job and end."""
-    bind_to_parent()
     adopt_orphans()
+    threading.Thread(target=_die_with_agent, name="die-with-agent", daemon=True).start()
     client = connect(settings.store_url, max_connections=8)
     experiments = RedisExperimentStore(client)
     try:
@@ -142,6 +146,15 @@ def manage_container(spec: ContainerSpec, settings: Settings, ready: Any) -> Non
         events=StatsdEvents(settings.statsd_host, settings.statsd_port),
     )
     _work(celery_app(settings.broker_url), manager, ready)
+
+
+def _die_with_agent() -> None:
+    """A local container does not outlive its agent: whoever comes next could not know of it."""
+    agent = multiprocessing.parent_process()
+    if agent is not None:
+        multiprocessing.connection.wait([agent.sentinel])
+        end_descendants()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _work(app: Celery, manager: ContainerManager, ready: Any) -> None:

@@ -135,8 +135,7 @@ class JobRun:
         if job.pre_job is not None:
             self._must_succeed(self._execute("pre-job", job.pre_job, job, self.experiment.timeout))
         for number, task in enumerate(job.tasks, 1):
-            timeout = task.timeout if task.timeout is not None else self.experiment.timeout
-            self._must_succeed(self._execute(f"task {number}", task.command, job, timeout))
+            self._must_succeed(self._execute(f"task {number}", task.command, job, task.timeout))
 
     @staticmethod
     def _must_succeed(result: CommandResult) -> None:

@@ -92,7 +92,7 @@ class ManagerServer(BaseApplication):  # type: ignore[misc] # gunicorn has no ty
         part.write_text(json.dumps({"url": f"http://{host}:{port}", "pid": server.pid}))
         part.replace(self._settings.state_dir / "manager.json")
 
-    def _stop_loop(self, *_: object) -> None:
+    def _stop_loop(self, server: Any, worker: Any) -> None:
         if self._loop is not None:
             self._loop.stop()
 

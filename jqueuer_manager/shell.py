@@ -168,7 +168,7 @@ class Shell:
         post = record.description.post
         job = Job(
             id="post",
-            tasks=(Task(command=post.command, timeout=post.timeout),),
+            tasks=(Task(command=post.command, timeout=post.timeout or record.description.timeout),),
             environment={**record.description.environment, **post.environment},
             inputs=post.inputs,
             outputs=post.outputs,

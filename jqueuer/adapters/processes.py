@@ -31,12 +31,6 @@ def dying_with_parent(number: signal.Signals = signal.SIGTERM) -> Callable[[], N
     return bind
 
 
-def bind_to_parent(number: signal.Signals = signal.SIGKILL) -> None:
-    """As :func:`dying_with_parent`, for a process that has started already."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number.value)
-
-
 def adopt_orphans() -> None:
     """Make this process the parent of every descendant whose own parent ends, so that none escapes it (Linux)."""
     if sys.platform == "linux":

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -44,6 +44,23 @@ class LocalContainers:
         self._containers: dict[str, _Container] = {}
         self._deaths: dict[str, int] = {}
         self._not_before: dict[str, float] = {}
+
+    def bury(self, experiment_ids: Iterable[str]) -> list[tuple[str, str]]:
+        """End what an earlier agent of this node left behind: (experiment, container) of each.
+
+        Local containers die with their agent; their requests stand, so as many are started anew.
+        """
+        found = [
+            (experiment_id, status.id)
+            for experiment_id in experiment_ids
+            for status in self._registry.observed(experiment_id)
+            if status.node == self._node
+        ]
+        for experiment_id, container_id in found:
+            kill_marked(f"JQUEUER_CONTAINER={container_id}")
+            self._registry.forget(experiment_id, container_id)
+        shutil.rmtree(self._directory, ignore_errors=True)
+        return found
 
     def list(self) -> list[ContainerHandle]:
         """What is up, after starting and draining as requested."""

@@ -55,10 +55,9 @@ class RedisContainerRegistry:
         if self._client.exists(base):
             self._client.hincrbyfloat(base, "container_seconds", max(0.0, lifetime))
 
-    def forget(self, experiment_id: str) -> None:
-        """The containers died with their engine, nobody knows when: they are forgotten, their lifetimes not counted."""
-        base = experiment_key(experiment_id)
-        self._client.unlink(f"{base}:containers", f"{base}:busy")
+    def forget(self, experiment_id: str, container_id: str) -> None:
+        """A container died with its engine, nobody knows when: its lifetime is not counted."""
+        self._client.hdel(f"{experiment_key(experiment_id)}:containers", container_id)
 
 
 def _with_job(status: ContainerStatus, job: str | None) -> ContainerStatus:
