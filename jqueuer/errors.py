@@ -17,8 +17,9 @@ class Fault:
     """The line in the source text, where it is known."""
 
     def __str__(self) -> str:
-        where = self.path if self.line is None else f"line {self.line}: {self.path}"
-        return f"{where}: {self.message}" if self.path else self.message
+        line = "" if self.line is None else f"line {self.line}: "
+        path = f"{self.path}: " if self.path else ""
+        return f"{line}{path}{self.message}"
 
     def as_dict(self) -> dict[str, object]:
         """The fault as JSON."""

@@ -68,7 +68,7 @@ class ExperimentStore(Protocol):
         """
 
     def settle(self, experiment_id: str) -> None:
-        """Nothing of an ended experiment runs any more: it is no longer among the active ones."""
+        """Nothing of it runs any more: no longer among the active ones, unless it is running again meanwhile."""
 
     def amend(
         self,
@@ -95,8 +95,8 @@ class ExperimentStore(Protocol):
     def remember_key(self, key: str, digest: str, experiment_id: str) -> tuple[str, str]:
         """First use of an Idempotency-Key wins: returns the (digest, experiment id) that stands for it now."""
 
-    def forget_key(self, key: str) -> None:
-        """The request behind the key failed; it may be tried again."""
+    def forget_key(self, key: str, experiment_id: str) -> None:
+        """The request behind the key failed; it may be tried again, if this experiment stands for it."""
 
     def now(self) -> float:
         """The store's clock, seconds since the epoch: one clock for all machines."""

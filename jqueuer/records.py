@@ -180,7 +180,7 @@ class JournalEntry(Frozen):
     """``create``, ``scale-up``, ``scale-down``, ``hold``, ``drain``, ``finish``, ``requeue`` …"""
     containers: int | None = None
     reason: str = ""
-    inputs: dict[str, str | int | float | bool | None] = {}
+    inputs: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
 
 
 class JobPage(Frozen):

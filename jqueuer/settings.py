@@ -34,6 +34,7 @@ class Settings(BaseSettings):
     max_lost_attempts: int = Field(default=5, ge=1, description="A job that loses its container so often fails")
 
     max_body_bytes: ByteSize = Field(default=20_000_000, ge=1, description="Largest request body, streamed ones too")
+    max_input_bytes: ByteSize = Field(default=1_073_741_824, ge=1, description="Largest input file")
     max_jobs: int = Field(default=1_000_000, ge=1, description="Most jobs in one experiment")
     max_log_bytes: ByteSize = Field(default=1_048_576, ge=1024, description="Kept of each captured stream")
     max_output_bytes: ByteSize = Field(default=1_073_741_824, ge=0, description="Outputs kept per job")

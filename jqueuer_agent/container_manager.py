@@ -66,6 +66,8 @@ class ContainerManager:
     executor: Executor
     workspace: Workspace
     events: StatsdEvents
+    abandoned: threading.Event
+    """Set when everything here is about to be killed: what a command's end looks like from then on means nothing."""
 
     def handle(self, experiment_id: str, job_id: str) -> JobState | None:
         """Run the job a message names, if it is still to be run; its new state."""
@@ -74,6 +76,8 @@ class ContainerManager:
             return None
         self.events.started(claim)
         ending = self._run(claim)
+        while self.abandoned.is_set():
+            signal.pause()
         state = self._record(claim, ending)
         if state is None:
             log.warning("outcome refused: the job was given to somebody else", job=job_id, token=claim.token)
@@ -126,7 +130,8 @@ class ContainerManager:
 def manage_container(spec: ContainerSpec, settings: Settings, ready: Any) -> None:
     """The process's main function: ``ready`` is set once it takes jobs; SIGTERM lets it finish its job and end."""
     adopt_orphans()
-    threading.Thread(target=_die_with_agent, name="die-with-agent", daemon=True).start()
+    abandoned = threading.Event()
+    threading.Thread(target=_die_with_agent, args=(abandoned,), name="die-with-agent", daemon=True).start()
     client = connect(settings.store_url, max_connections=8)
     experiments = RedisExperimentStore(client)
     try:
@@ -144,15 +149,17 @@ def manage_container(spec: ContainerSpec, settings: Settings, ready: Any) -> Non
         executor=LocalExecutor(heartbeat_seconds=settings.heartbeat_seconds),
         workspace=LocalWorkspace(spec.directory, record.description.working_directory),
         events=StatsdEvents(settings.statsd_host, settings.statsd_port),
+        abandoned=abandoned,
     )
     _work(celery_app(settings.broker_url), manager, ready)
 
 
-def _die_with_agent() -> None:
+def _die_with_agent(abandoned: threading.Event) -> None:
     """A local container does not outlive its agent: whoever comes next could not know of it."""
     agent = multiprocessing.parent_process()
     if agent is not None:
         multiprocessing.connection.wait([agent.sentinel])
+        abandoned.set()
         end_descendants()
         os.kill(os.getpid(), signal.SIGKILL)
 

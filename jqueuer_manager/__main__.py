@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from typing import Any
@@ -22,6 +23,8 @@ from jqueuer_manager.receiver import Receiver
 from jqueuer_manager.services import Services
 
 _THREADS = 16
+_SWITCH_SECONDS = 0.0005
+"""How soon a thread that takes in a hundred thousand jobs gives way to one that answers a small request."""
 
 
 def compose(settings: Settings) -> Services:
@@ -81,7 +84,11 @@ class ManagerServer(BaseApplication):  # type: ignore[misc] # gunicorn has no ty
         Receiver(services).purge()
         self._loop = ControlLoop(services)
         self._loop.start()
-        return create_app(services)
+        app = create_app(services)
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        gc.collect()
+        gc.freeze()  # what was loaded stays; looking through it again and again would hold up requests
+        return app
 
     def _announce(self, server: Any) -> None:
         """Write down where the manager listens, for whoever started it with port 0."""

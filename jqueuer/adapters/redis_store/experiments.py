@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from jqueuer.adapters.redis_store.connection import StoreClient
-from jqueuer.adapters.redis_store.scripts import MOVE_EXPERIMENT
+from jqueuer.adapters.redis_store.scripts import FORGET_KEY, MOVE_EXPERIMENT, SETTLE
 from jqueuer.errors import NotFoundError
 from jqueuer.model import ContainerLimits, Experiment
 from jqueuer.records import ExperimentRecord, JournalEntry
@@ -31,6 +31,8 @@ class RedisExperimentStore:
         self._client = client
         self._journal_entries = journal_entries
         self._move = client.register_script(MOVE_EXPERIMENT)
+        self._settle = client.register_script(SETTLE)
+        self._forget_key = client.register_script(FORGET_KEY)
 
     def create(self, record: ExperimentRecord) -> None:
         """Remember a new experiment, unseen until it is accepted."""
@@ -109,7 +111,8 @@ class RedisExperimentStore:
 
     def settle(self, experiment_id: str) -> None:
         """Nothing of it runs any more."""
-        self._client.srem(ACTIVE, experiment_id)
+        ended = [state.value for state in ExperimentState if state.terminal]
+        self._settle(keys=[experiment_key(experiment_id), ACTIVE], args=[experiment_id, *ended])
 
     def amend(
         self,
@@ -169,9 +172,9 @@ class RedisExperimentStore:
         known_digest, _, known_id = standing.partition(" ")
         return known_digest, known_id
 
-    def forget_key(self, key: str) -> None:
-        """The key may be used again."""
-        self._client.delete(f"jq:key:{key}")
+    def forget_key(self, key: str, experiment_id: str) -> None:
+        """The key may be used again, if this experiment stands for it."""
+        self._forget_key(keys=[f"jq:key:{key}"], args=[experiment_id])
 
     def now(self) -> float:
         """The server's clock."""

@@ -202,3 +202,16 @@ else
 end
 return 1
 """
+
+SETTLE = """
+-- KEYS: hash, active set; ARGV: id, terminal states …  A retry that came in between keeps the experiment active.
+local state = redis.call('HGET', KEYS[1], 'state')
+for i = 2, #ARGV do if ARGV[i] == state then state = false end end
+if not state then redis.call('SREM', KEYS[2], ARGV[1]) end
+"""
+
+FORGET_KEY = """
+-- KEYS: the key; ARGV: experiment id. Only whoever stands for the key gives it back.
+local value = redis.call('GET', KEYS[1])
+if value and string.sub(value, -#ARGV[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+"""

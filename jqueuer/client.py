@@ -1,0 +1,249 @@
+"""A client of the manager's REST API; the command line is built on it."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+from urllib.parse import quote
+
+from jqueuer.downloads import has_content, inside, write_verified
+from jqueuer.states import ExperimentState
+from jqueuer.transport import ClientError, Transport
+
+__all__ = ["Client", "ClientError"]
+
+_API: Final = "/api/v1"
+_PAGE: Final = 500
+_NOT_FOUND: Final = 404
+_RANGE_NOT_SATISFIABLE: Final = 416
+
+
+class Client:
+    """Talks to one manager. Answers are the API's JSON as dictionaries; refusals are :class:`ClientError`."""
+
+    def __init__(self, url: str, *, timeout: float = 30.0) -> None:
+        self._http = Transport(url, timeout=timeout)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def submit_bytes(
+        self,
+        data: bytes,
+        content_type: str = "application/yaml",
+        *,
+        idempotency_key: str | None = None,
+        source: str = "",
+        source_digest: str = "",
+    ) -> dict[str, Any]:
+        """Submit a description; without a key of the caller's one is made up, so that repeating it is safe."""
+        headers = {"Content-Type": content_type, "Idempotency-Key": idempotency_key or uuid.uuid4().hex}
+        query = {"source": source, "source_digest": source_digest}
+        return self._json("POST", "/experiments", data=data, headers=headers, params=query)
+
+    def submit_stream(
+        self,
+        lines: Iterable[str | bytes],
+        *,
+        idempotency_key: str | None = None,
+        source: str = "",
+        source_digest: str = "",
+    ) -> dict[str, Any]:
+        """Submit a header line and then a job per line, as they come; never repeated by itself."""
+        headers = {"Content-Type": "application/x-ndjson"}
+        if idempotency_key is not None:
+            headers["Idempotency-Key"] = idempotency_key
+        query = {"source": source, "source_digest": source_digest}
+        body = _blocks(lines)
+        return self._json("POST", "/experiments", repeatable=False, data=body, headers=headers, params=query)
+
+    def upload_input(self, path: Path) -> str:
+        """Send a file if the manager does not have it; its SHA-256."""
+        with path.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            if not self.has_input(sha256):
+                file.seek(0)
+                self._http.send("PUT", f"{_API}/files/{sha256}", repeatable=False, data=file)
+        return sha256
+
+    def has_input(self, sha256: str) -> bool:
+        """Whether the manager has a file with this checksum."""
+        try:
+            self._http.send("HEAD", f"{_API}/files/{sha256}")
+        except ClientError as error:
+            if error.status == _NOT_FOUND:
+                return False
+            raise
+        return True
+
+    def limits(self) -> dict[str, Any]:
+        """What the manager accepts."""
+        return self._json("GET", "/limits")
+
+    def experiments(self, *, states: Iterable[str] = ()) -> Iterator[dict[str, Any]]:
+        """All experiments, newest first, page after page."""
+        return self._pages("/experiments", "experiments", {"state": list(states)})
+
+    def experiment(self, experiment_id: str) -> dict[str, Any]:
+        """Everything about one experiment."""
+        return self._json("GET", _of(experiment_id))
+
+    def summary(self, experiment_id: str) -> dict[str, Any]:
+        """What it did, in one flat object."""
+        return self._json("GET", f"{_of(experiment_id)}/summary")
+
+    def journal(self, experiment_id: str, *, limit: int = 200) -> list[dict[str, Any]]:
+        """The latest decisions with their reasons, oldest first."""
+        entries = self._json("GET", f"{_of(experiment_id)}/journal", params={"limit": limit})["entries"]
+        return list(entries)
+
+    def jobs(self, experiment_id: str, *, state: str | None = None, search: str = "") -> Iterator[dict[str, Any]]:
+        """All jobs in order, by state and by a part of the id, page after page."""
+        query = {"state": state, "search": search or None}
+        return self._pages(f"{_of(experiment_id)}/jobs", "jobs", query)
+
+    def job(self, experiment_id: str, job_id: str) -> dict[str, Any]:
+        """One job with its attempts; ``@post`` is the post command."""
+        return self._json("GET", _job(experiment_id, job_id))
+
+    def log(self, experiment_id: str, job_id: str, attempt: int, stream: str, start: int = 0) -> Iterator[bytes]:
+        """What an attempt printed (``stdout`` or ``stderr``) from a byte on, in chunks; nothing where there is none."""
+        path = f"{_API}{_job(experiment_id, job_id)}/attempts/{attempt}/{stream}"
+        headers = {"Range": f"bytes={start}-"} if start else None
+        try:
+            with self._http.stream(path, headers) as chunks:
+                yield from chunks
+        except ClientError as error:
+            if error.status != _RANGE_NOT_SATISFIABLE:
+                raise
+
+    def outputs(self, experiment_id: str) -> Iterator[dict[str, Any]]:
+        """The outputs of all jobs and of the post command, page after page."""
+        return self._pages(f"{_of(experiment_id)}/outputs", "outputs", {})
+
+    def download(
+        self,
+        experiment_id: str,
+        directory: Path,
+        *,
+        place: Callable[[dict[str, Any]], tuple[str, ...] | None] = lambda output: (output["job"], output["path"]),
+    ) -> Iterator[Path]:
+        """Fetch outputs, verified; what is there already is not fetched again.
+
+        ``place`` says where below the directory an output goes, as parts of a path, or None for nowhere.
+        Raises :class:`~jqueuer.downloads.DownloadError` for a path that leads out of the directory, or content that
+        is not what its checksum says.
+        """
+        for output in self.outputs(experiment_id):
+            parts = place(output)
+            if parts is None:
+                continue
+            target = inside(directory, *parts)
+            if not has_content(target, output["sha256"]):
+                job = _job(experiment_id, output["job"])
+                path = f"{_API}{job}/attempts/{output['attempt']}/outputs/{quote(output['path'])}"
+                with self._http.stream(path) as chunks:
+                    write_verified(target, chunks, output["sha256"])
+            yield target
+
+    def pause(self, experiment_id: str) -> dict[str, Any]:
+        """Start no more jobs."""
+        return self._json("POST", f"{_of(experiment_id)}/pause")
+
+    def resume(self, experiment_id: str) -> dict[str, Any]:
+        """Go on."""
+        return self._json("POST", f"{_of(experiment_id)}/resume")
+
+    def cancel(self, experiment_id: str) -> dict[str, Any]:
+        """End it now."""
+        return self._json("POST", f"{_of(experiment_id)}/cancel")
+
+    def retry(self, experiment_id: str) -> dict[str, Any]:
+        """Queue failed and cancelled jobs once more."""
+        return self._json("POST", f"{_of(experiment_id)}/retry", repeatable=False)
+
+    def change_deadline(self, experiment_id: str, deadline: str | float) -> dict[str, Any]:
+        """Set the deadline: a duration since the start, or a moment with its time zone (ISO 8601)."""
+        return self._json("PATCH", _of(experiment_id), json={"deadline": deadline})
+
+    def change_limits(
+        self, experiment_id: str, *, minimum: int | None = None, maximum: int | None = None
+    ) -> dict[str, Any]:
+        """Set the fewest or the most containers."""
+        limits = {name: value for name, value in (("min", minimum), ("max", maximum)) if value is not None}
+        return self._json("PATCH", _of(experiment_id), json={"containers": limits})
+
+    def delete(self, experiment_id: str) -> None:
+        """Forget an experiment that has ended."""
+        self._http.send("DELETE", _API + _of(experiment_id))
+
+    def wait(
+        self,
+        experiment_id: str,
+        *,
+        poll_seconds: float = 0.5,
+        settle_seconds: float = 10.0,
+        watch: Callable[[dict[str, Any]], None] = lambda experiment: None,
+    ) -> dict[str, Any]:
+        """Wait until it has ended; ``watch`` sees every look on the way.
+
+        Its containers are given ``settle_seconds`` more to end, so that what they cost is known.
+        """
+        ended_at: float | None = None
+        while True:
+            experiment = self.experiment(experiment_id)
+            watch(experiment)
+            if ExperimentState(experiment["state"]).terminal:
+                ended_at = ended_at or time.monotonic()
+                if experiment["settled"] or time.monotonic() - ended_at > settle_seconds:
+                    return experiment
+            time.sleep(poll_seconds)
+
+    def _json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        found: dict[str, Any] = self._http.send(method, _API + path, **options).json()
+        return found
+
+    def _pages(self, path: str, name: str, query: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        page = self._json("GET", path, params={**query, "limit": _PAGE})
+        while True:
+            yield from page[name]
+            following = page["next"]
+            if following is None:
+                return
+            page = self._json("GET", str(following).removeprefix(_API))
+
+
+def _of(experiment_id: str) -> str:
+    return f"/experiments/{quote(experiment_id, safe='')}"
+
+
+def _job(experiment_id: str, job_id: str) -> str:
+    return f"{_of(experiment_id)}/jobs/{quote(job_id, safe='@')}"
+
+
+def _blocks(lines: Iterable[str | bytes], block_bytes: int = 64 * 1024) -> Iterator[bytes]:
+    """Lines joined to blocks: each block is one chunk on the wire."""
+    block = bytearray()
+    for line in lines:
+        block += line.encode() if isinstance(line, str) else line
+        if not block.endswith(b"\n"):
+            block += b"\n"
+        if len(block) >= block_bytes:
+            yield bytes(block)
+            block.clear()
+    if block:
+        yield bytes(block)

@@ -1,0 +1,102 @@
+"""HTTP to the manager: what is safe to repeat is repeated, what is refused becomes one error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import requests
+import stamina
+
+from jqueuer.errors import Fault, JQueuerError
+
+_ATTEMPTS: Final = 5
+_UNAVAILABLE: Final = 503
+_TRANSIENT: Final = (requests.ConnectionError, requests.Timeout)
+
+
+class ClientError(JQueuerError):
+    """The manager refused a request, or did not answer."""
+
+    def __init__(self, detail: str, *, status: int | None = None, faults: tuple[Fault, ...] = ()) -> None:
+        self.detail = detail
+        self.status = status
+        """The HTTP status; None where there was no answer."""
+        self.faults = faults
+        super().__init__(detail)
+
+
+class _UnavailableError(Exception):
+    """The manager said 503."""
+
+    def __init__(self, response: requests.Response) -> None:
+        self.response = response
+        super().__init__(f"the manager answered {response.status_code}")
+
+
+class Transport:
+    """A session with one manager."""
+
+    def __init__(self, url: str, *, timeout: float) -> None:
+        self.url = url.rstrip("/")
+        self._timeout = timeout
+        self._session = requests.Session()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._session.close()
+
+    def send(self, method: str, path: str, *, repeatable: bool = True, **options: Any) -> requests.Response:
+        """The answer to one request; :class:`ClientError` where it is a refusal or there is none.
+
+        ``repeatable`` requests are sent again, with growing pauses, while the manager is away or says 503.
+        """
+        try:
+            return self._send(method, path, repeatable, options)
+        except _UnavailableError as error:
+            raise error_of(error.response) from None
+        except requests.RequestException as error:
+            raise ClientError(f"no answer from the manager at {self.url}: {_reason(error)}") from error
+
+    def _send(self, method: str, path: str, repeatable: bool, options: Mapping[str, Any]) -> requests.Response:
+        for attempt in stamina.retry_context(
+            on=(*_TRANSIENT, _UnavailableError),
+            attempts=_ATTEMPTS if repeatable else 1,
+            wait_initial=0.1,
+            wait_max=2.0,
+            wait_jitter=0.1,
+        ):
+            with attempt:
+                response = self._session.request(method, self.url + path, timeout=self._timeout, **options)
+                if response.status_code == _UNAVAILABLE:
+                    raise _UnavailableError(response)
+        if response.status_code >= 400:
+            raise error_of(response)
+        return response
+
+    @contextmanager
+    def stream(self, path: str, headers: Mapping[str, str] | None = None) -> Iterator[Iterator[bytes]]:
+        """The body of a GET, in chunks as it comes."""
+        with self.send("GET", path, stream=True, headers=headers) as response:
+            try:
+                yield response.iter_content(64 * 1024)
+            except requests.RequestException as error:
+                raise ClientError(f"the answer of {self.url} broke off: {_reason(error)}") from error
+
+
+def error_of(response: requests.Response) -> ClientError:
+    """The error that a refusal describes."""
+    try:
+        body = response.json()
+        faults = tuple(Fault(**fault) for fault in body.get("faults", ()))
+        return ClientError(str(body["detail"]), status=response.status_code, faults=faults)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ClientError(f"{response.status_code} {response.reason}", status=response.status_code)
+
+
+def _reason(error: requests.RequestException) -> str:
+    cause: BaseException = error
+    while cause.__cause__ or cause.__context__:
+        cause = cause.__cause__ or cause.__context__ or cause
+    return str(cause)

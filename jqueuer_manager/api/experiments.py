@@ -1,0 +1,125 @@
+"""Experiments: list, look at, change, delete."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+from flask import Response
+from flask_openapi.blueprint import APIBlueprint
+from pydantic import ValidationError
+
+from jqueuer.errors import ConflictError, DescriptionError
+from jqueuer.records import JournalEntry
+from jqueuer.summary import summarize
+from jqueuer_manager.api import submit
+from jqueuer_manager.api.answers import answer
+from jqueuer_manager.api.bodies import read_json
+from jqueuer_manager.api.changes import Change, amendment, change_schema
+from jqueuer_manager.api.lifecycle import refuse_unsettled
+from jqueuer_manager.api.parameters import PREFIX, ExperimentPath, ExperimentsQuery, JournalQuery, next_link
+from jqueuer_manager.api.problems import documented, faults_of
+from jqueuer_manager.api.schemas import ExperimentDetail, ExperimentList, Journal, Summary
+from jqueuer_manager.api.views import experiment_detail, experiment_item, wanted_of
+from jqueuer_manager.receiver import Receiver
+from jqueuer_manager.services import Services
+
+_DECISIONS_LOOKED_AT: Final = 50
+_CHANGE_BODY: Final = {"content": {"application/json": {"schema": change_schema()}}}
+
+
+def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
+    """The routes over these services."""
+    routes = APIBlueprint(
+        "experiments",
+        __name__,
+        url_prefix=PREFIX,
+        abp_tags=[{"name": "experiments"}],
+        abp_responses=documented(422, 503),
+    )
+    submit.add_routes(routes, services, receiver)
+    store, ledger = services.experiments, services.ledger
+
+    @routes.get("/experiments", operation_id="listExperiments", responses={200: ExperimentList})
+    def listing(query: ExperimentsQuery) -> Response:
+        """List experiments, newest first."""
+        records, total = store.page(states=query.state, offset=query.offset, limit=query.limit)
+        items = [experiment_item(record, ledger.counts(record.id)) for record in records]
+        following = next_link(f"{PREFIX}/experiments", query, total)
+        return answer(ExperimentList(experiments=items, total=total, next=following))
+
+    @routes.get(
+        "/experiments/<experiment_id>",
+        operation_id="getExperiment",
+        responses={200: ExperimentDetail, **documented(404)},
+    )
+    def detail(path: ExperimentPath) -> Response:
+        """Show one experiment: state, jobs, containers, forecast."""
+        return answer(_detail(services, path.experiment_id))
+
+    @routes.get(
+        "/experiments/<experiment_id>/summary", operation_id="getSummary", responses={200: Summary, **documented(404)}
+    )
+    def summary(path: ExperimentPath) -> Response:
+        """Sum up what the experiment did."""
+        record = store.get(path.experiment_id)
+        counts, statistics = ledger.counts(record.id), ledger.statistics(record.id)
+        return answer(Summary.model_validate(summarize(record, counts, statistics, now=store.now())))
+
+    @routes.get(
+        "/experiments/<experiment_id>/journal", operation_id="getJournal", responses={200: Journal, **documented(404)}
+    )
+    def journal(path: ExperimentPath, query: JournalQuery) -> Response:
+        """Show the latest decisions with their reasons, oldest first."""
+        record = store.get(path.experiment_id)
+        return answer(Journal(entries=store.decisions(record.id, limit=query.limit)))
+
+    @routes.patch(
+        "/experiments/<experiment_id>",
+        operation_id="changeExperiment",
+        request_body=_CHANGE_BODY,
+        responses={200: ExperimentDetail, **documented(400, 404, 409, 413, 415)},
+    )
+    def change(path: ExperimentPath) -> Response:
+        """Change the deadline or the container limits of an experiment that has not ended."""
+        try:
+            wish = Change.model_validate_json(read_json(services.settings.max_body_bytes))
+        except ValidationError as error:
+            raise DescriptionError(faults_of(error)) from None
+        record = store.get(path.experiment_id)
+        if record.state.terminal:
+            raise ConflictError(f"the experiment is {record.state.value}: only one that has not ended can be changed")
+        amended = amendment(wish, record, store.now())
+        store.amend(record.id, deadline_at=amended.deadline_at, minimum=amended.minimum, maximum=amended.maximum)
+        store.journal(record.id, JournalEntry(at=store.now(), action="amend", reason=amended.reason))
+        return answer(_detail(services, record.id))
+
+    @routes.delete(
+        "/experiments/<experiment_id>", operation_id="deleteExperiment", responses={204: None, **documented(404, 409)}
+    )
+    def delete(path: ExperimentPath) -> Response:
+        """Delete an experiment that has ended: its record, jobs, logs and outputs."""
+        record = store.get(path.experiment_id)
+        if not record.state.terminal:
+            raise ConflictError(f"the experiment is {record.state.value}: cancel it before you delete it")
+        refuse_unsettled(services, record)
+        services.queue.delete(record.id)
+        services.artifacts.delete(record.id)
+        store.delete(record.id)
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+    return routes
+
+
+def _detail(services: Services, experiment_id: str) -> ExperimentDetail:
+    store, ledger = services.experiments, services.ledger
+    record = store.get(experiment_id)
+    return experiment_detail(
+        record,
+        ledger.counts(experiment_id),
+        ledger.statistics(experiment_id),
+        status=services.orchestrator.status(experiment_id),
+        settled=experiment_id not in store.active(),
+        wanted=wanted_of(store.decisions(experiment_id, limit=_DECISIONS_LOOKED_AT)),
+        now=store.now(),
+    )

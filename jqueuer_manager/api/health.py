@@ -1,0 +1,49 @@
+"""For the machines that watch the manager: alive, ready, metrics."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import Response
+from flask_openapi.blueprint import APIBlueprint
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector, generate_latest
+
+from jqueuer import __version__
+from jqueuer.errors import StoreUnavailableError
+from jqueuer_manager.api.answers import answer
+from jqueuer_manager.api.metrics import ExperimentCollector
+from jqueuer_manager.api.problems import Responses, documented
+from jqueuer_manager.api.schemas import Health
+from jqueuer_manager.services import Services
+
+_METRICS: Final[Responses] = {
+    200: {"description": "Prometheus text format", "content": {"text/plain": {"schema": {"type": "string"}}}}
+}
+
+
+def blueprint(services: Services) -> APIBlueprint:
+    """The routes over these services."""
+    routes = APIBlueprint("health", __name__, abp_tags=[{"name": "health"}], abp_responses=documented(422))
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    registry.register(ExperimentCollector(services))
+
+    @routes.get("/healthz", operation_id="alive", responses={200: Health})
+    def alive() -> Response:
+        """Say that the process is alive; asks nobody else."""
+        return answer(Health(status="alive", version=__version__))
+
+    @routes.get("/readyz", operation_id="ready", responses={200: Health, **documented(503)})
+    def ready() -> Response:
+        """Say whether the manager can do its work: its store answers."""
+        is_ready, reason = services.ready()
+        if not is_ready:
+            raise StoreUnavailableError(reason)
+        return answer(Health(status="ready", version=__version__))
+
+    @routes.get("/metrics", operation_id="metrics", responses={**_METRICS, **documented(503)})
+    def metrics() -> Response:
+        """Numbers for Prometheus; nothing is decided by them."""
+        return Response(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+    return routes

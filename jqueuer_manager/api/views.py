@@ -1,0 +1,172 @@
+"""From records to what the API answers with: pure functions, no I/O."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from cautoscaler import forecast
+from jqueuer.controller import phase_of
+from jqueuer.model import POST_JOB_ID
+from jqueuer.records import (
+    Attempt,
+    Counts,
+    ExperimentRecord,
+    JobRecord,
+    JournalEntry,
+    LogRecord,
+    OutputFile,
+    ServiceStatus,
+    Statistics,
+)
+from jqueuer.states import ContainerState
+from jqueuer_manager.api.parameters import PREFIX
+from jqueuer_manager.api.schemas import (
+    AttemptModel,
+    Containers,
+    ExperimentDetail,
+    ExperimentItem,
+    ForecastModel,
+    JobCounts,
+    JobDetail,
+    JobItem,
+    LogModel,
+    OutputModel,
+)
+
+
+def experiment_links(experiment_id: str) -> dict[str, str]:
+    """Where to go on from an experiment."""
+    base = f"{PREFIX}/experiments/{experiment_id}"
+    return {"self": base, **{name: f"{base}/{name}" for name in ("summary", "jobs", "outputs", "journal")}}
+
+
+def job_href(experiment_id: str, job_id: str) -> str:
+    """The path of a job."""
+    return f"{PREFIX}/experiments/{experiment_id}/jobs/{job_id}"
+
+
+def experiment_item(record: ExperimentRecord, counts: Counts) -> ExperimentItem:
+    """An experiment for the list."""
+    return ExperimentItem(
+        id=record.id,
+        name=record.description.name,
+        state=record.state,
+        reason=record.reason,
+        created_at=record.created_at,
+        deadline_at=record.deadline_at,
+        finished_at=record.finished_at,
+        source=record.source,
+        source_digest=record.source_digest,
+        jobs=JobCounts(total=counts.total, **counts.model_dump()),
+        links=experiment_links(record.id),
+    )
+
+
+def experiment_detail(
+    record: ExperimentRecord,
+    counts: Counts,
+    statistics: Statistics,
+    *,
+    status: ServiceStatus | None,
+    settled: bool,
+    wanted: int | None,
+    now: float,
+) -> ExperimentDetail:
+    """An experiment with everything known about it; ``wanted`` is the last decision's number of containers."""
+    over = record.state.terminal
+    service = status or ServiceStatus(requested=0)
+    return ExperimentDetail(
+        **dict(experiment_item(record, counts)),
+        phase=phase_of(counts),
+        settled=settled,
+        containers=_containers(record, service, wanted),
+        seconds_left=None if over or record.deadline_at is None else round(record.deadline_at - now, 3),
+        forecast=None if over else _forecast(counts, statistics, service, now),
+        statistics=statistics,
+        notices=list(record.notices),
+        problem=service.problem,
+        description=record.description.model_dump(mode="json"),
+    )
+
+
+def wanted_of(decisions: list[JournalEntry]) -> int | None:
+    """The number of containers of the last decision that named one."""
+    return next((entry.containers for entry in reversed(decisions) if entry.containers is not None), None)
+
+
+def _containers(record: ExperimentRecord, service: ServiceStatus, wanted: int | None) -> Containers:
+    return Containers(
+        minimum=record.description.containers.min,
+        maximum=record.description.containers.max,
+        wanted=wanted,
+        requested=service.requested,
+        starting=service.count(ContainerState.STARTING),
+        running=service.count(ContainerState.IDLE, ContainerState.BUSY),
+        busy=service.count(ContainerState.BUSY),
+        draining=service.count(ContainerState.DRAINING),
+    )
+
+
+def _forecast(counts: Counts, statistics: Statistics, service: ServiceStatus, now: float) -> ForecastModel:
+    mean_seconds = statistics.job_seconds / counts.accomplished if counts.accomplished else None
+    working = service.count(ContainerState.IDLE, ContainerState.BUSY)
+    found = forecast(now=now, jobs_left=counts.left, mean_job_seconds=mean_seconds, working=working)
+    return ForecastModel(finish_at=found.finish_at, basis=found.basis)
+
+
+def job_item(experiment_id: str, record: JobRecord) -> JobItem:
+    """A job for the list."""
+    last = record.attempts[-1] if record.attempts else None
+    return JobItem(
+        id=record.spec.id,
+        index=record.index,
+        state=record.state,
+        attempts=len(record.attempts),
+        exit_code=last.exit_code if last else None,
+        reason=last.reason if last else "",
+        container=last.container if last else None,
+        node=last.node if last else None,
+        started_at=last.started_at if last else None,
+        finished_at=last.finished_at if last else None,
+        not_before=record.not_before,
+        outputs=len(last.outputs) if last else 0,
+        links={"self": job_href(experiment_id, record.spec.id)},
+    )
+
+
+def job_detail(experiment_id: str, job_id: str, record: JobRecord) -> JobDetail:
+    """A job with its attempts; the id is given because the post command's is not in its spec."""
+    return JobDetail(
+        id=job_id,
+        index=record.index,
+        state=record.state,
+        not_before=record.not_before,
+        spec=record.spec.model_dump(mode="json", exclude={"id"} if job_id == POST_JOB_ID else None),
+        attempts=[_attempt(experiment_id, job_id, attempt) for attempt in record.attempts],
+        links={"self": job_href(experiment_id, job_id), "experiment": f"{PREFIX}/experiments/{experiment_id}"},
+    )
+
+
+def _attempt(experiment_id: str, job_id: str, attempt: Attempt) -> AttemptModel:
+    base = f"{job_href(experiment_id, job_id)}/attempts/{attempt.number}"
+    return AttemptModel(
+        **attempt.model_dump(exclude={"commands", "outputs", "stdout", "stderr"}),
+        commands=list(attempt.commands),
+        outputs=[output(experiment_id, job_id, attempt.number, file) for file in attempt.outputs],
+        stdout=_log(attempt.stdout, f"{base}/stdout"),
+        stderr=_log(attempt.stderr, f"{base}/stderr"),
+    )
+
+
+def _log(record: LogRecord, href: str) -> LogModel:
+    return LogModel(total_bytes=record.total_bytes, truncated=record.truncated, href=href)
+
+
+def output(experiment_id: str, job_id: str, attempt: int, file: OutputFile) -> OutputModel:
+    """A collected output with its address."""
+    return OutputModel(
+        job=job_id,
+        attempt=attempt,
+        **file.model_dump(),
+        href=f"{job_href(experiment_id, job_id)}/attempts/{attempt}/outputs/{quote(file.path)}",
+    )

@@ -1,0 +1,291 @@
+"""Looking at experiments, and the commands that change them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import requests
+
+from jqueuer.client import Client, ClientError
+from jqueuer.records import ContainerStatus, JournalEntry
+from jqueuer.states import AttemptOutcome, ContainerState, ExperimentState, JobState
+from tests.embedded.api_manager import Manager
+
+State = ExperimentState
+COMMANDS: dict[str, Callable[[Client, str], object]] = {
+    "pause": Client.pause,
+    "resume": Client.resume,
+    "cancel": Client.cancel,
+    "retry": Client.retry,
+    "delete": Client.delete,
+    "deadline": lambda api, one: api.change_deadline(one, "2h"),
+}
+ALLOWED = {
+    "pause": {State.RUNNING, State.PAUSED},
+    "resume": {State.PAUSED, State.RUNNING},
+    "cancel": {State.RUNNING, State.PAUSED, State.FINISHING, State.CANCELLED},
+    "retry": {State.FAILED, State.CANCELLED},
+    "delete": {State.ACCOMPLISHED, State.FAILED, State.CANCELLED},
+    "deadline": {State.RUNNING, State.PAUSED, State.FINISHING},
+}
+
+
+def conflict(call: Callable[[], object]) -> str:
+    with pytest.raises(ClientError) as caught:
+        call()
+    assert caught.value.status == 409
+    return caught.value.detail
+
+
+@pytest.mark.parametrize("state", [state for state in State if state is not State.RECEIVING])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_is_allowed_in_its_states_and_a_conflict_in_others(
+    manager: Manager, command: str, state: State
+) -> None:
+    experiment_id = manager.submit_jobs(2)
+    manager.run(experiment_id, "j0", outcome=AttemptOutcome.FAILED)
+    if state.terminal:
+        manager.end(experiment_id, state)
+    else:
+        manager.services.experiments.move(experiment_id, (State.RUNNING,), state)
+    if state in ALLOWED[command]:
+        COMMANDS[command](manager.api, experiment_id)
+    else:
+        detail = conflict(lambda: COMMANDS[command](manager.api, experiment_id))
+        assert state.value in detail
+        assert manager.api.experiment(experiment_id)["state"] == state.value
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_to_an_experiment_that_is_not_there_are_not_found(manager: Manager, command: str) -> None:
+    with pytest.raises(ClientError) as caught:
+        COMMANDS[command](manager.api, "nobody-aaaaaa")
+    assert caught.value.status == 404
+
+
+def test_a_paused_experiment_starts_no_job_until_it_is_resumed(manager: Manager) -> None:
+    experiment_id = manager.submit_jobs(1)
+    assert manager.api.pause(experiment_id)["state"] == "paused"
+    assert manager.services.ledger.claim(experiment_id, "j0", container="c", node="n") is None
+    assert manager.api.resume(experiment_id)["state"] == "running"
+    manager.run(experiment_id, "j0")
+
+
+def test_cancelling_cancels_queued_jobs_and_says_who_did_it(manager: Manager) -> None:
+    experiment_id = manager.submit_jobs(3)
+    manager.run(experiment_id, "j0")
+    manager.api.cancel(experiment_id)
+    experiment = manager.api.experiment(experiment_id)
+    assert (experiment["state"], experiment["reason"]) == ("cancelled", "cancelled by the user")
+    assert (experiment["jobs"]["accomplished"], experiment["jobs"]["cancelled"]) == (1, 2)
+    assert not experiment["settled"], "its controller has still to end the containers"
+    assert "ending" in conflict(lambda: manager.api.delete(experiment_id))
+    assert "ending" in conflict(lambda: manager.api.retry(experiment_id))
+
+
+def test_retried_jobs_are_due_and_run_again(manager: Manager) -> None:
+    experiment_id = manager.submit_jobs(3)
+    manager.run(experiment_id, "j0")
+    manager.run(experiment_id, "j1", outcome=AttemptOutcome.FAILED)
+    manager.run(experiment_id, "j2", outcome=AttemptOutcome.TIMED_OUT)
+    manager.end(experiment_id, State.FAILED)
+    assert manager.api.retry(experiment_id) == {"id": experiment_id, "state": "running", "jobs": 2}
+    record = manager.services.experiments.get(experiment_id)
+    assert (record.state, record.finished_at, record.published) == (State.RUNNING, None, 3)
+    assert sorted(manager.services.ledger.due(experiment_id)) == ["j1", "j2"]
+    manager.run(experiment_id, "j1")
+    assert [attempt["outcome"] for attempt in manager.api.job(experiment_id, "j1")["attempts"]] == [
+        "failed",
+        "accomplished",
+    ]
+
+
+def test_there_must_be_something_to_retry(manager: Manager) -> None:
+    experiment_id = manager.submit_jobs(1)
+    manager.run(experiment_id, "j0")
+    manager.end(experiment_id, State.FAILED)
+    assert "no failed" in conflict(lambda: manager.api.retry(experiment_id))
+    assert manager.api.experiment(experiment_id)["state"] == "failed"
+
+
+def test_deleting_removes_record_jobs_logs_and_queue(manager: Manager) -> None:
+    experiment_id = manager.submit_jobs(1)
+    artifacts = manager.services.artifacts
+    artifacts.append_log(experiment_id, "j0", 1, "stdout", b"hello")
+    manager.services.queue.publish(experiment_id, ["j0"])
+    manager.end(experiment_id, State.ACCOMPLISHED)
+    manager.api.delete(experiment_id)
+    assert artifacts.read_log(experiment_id, "j0", 1, "stdout", 0, 10) == (b"", 0)
+    assert manager.services.queue.length(experiment_id) == 0
+    assert manager.nothing_remains()
+
+
+def test_experiments_are_listed_newest_first_by_state_and_page_by_page(manager: Manager) -> None:
+    ids = [manager.submit_jobs(1) for _ in range(5)]
+    for one in ids[:2]:
+        manager.end(one, State.FAILED)
+    manager.api.pause(ids[2])
+    assert [one["id"] for one in manager.api.experiments()] == ids[::-1]
+    assert [one["id"] for one in manager.api.experiments(states=["failed", "paused"])] == ids[2::-1]
+    page = requests.get(f"{manager.url}/api/v1/experiments?state=running&limit=1", timeout=10).json()
+    assert (page["total"], len(page["experiments"])) == (2, 1)
+    following = requests.get(manager.url + page["next"], timeout=10).json()
+    assert [one["id"] for one in following["experiments"]] == [ids[3]]
+    assert following["next"] is None
+
+
+def test_an_experiment_shows_wanted_requested_and_observed_containers(manager: Manager, client: object) -> None:
+    from jqueuer.adapters.redis_store import RedisContainerRegistry
+
+    experiment_id = manager.submit_jobs(4, "name: t\ncontainers: {min: 1, max: 8}")
+    registry = RedisContainerRegistry(client)
+    registry.request(experiment_id, 4)
+    states = [ContainerState.STARTING, ContainerState.IDLE, ContainerState.BUSY, ContainerState.DRAINING]
+    for number, state in enumerate(states):
+        status = ContainerStatus(id=f"c{number}", node="n1", state=state, started_at=1.0)
+        registry.observe(experiment_id, status)
+    for entry in (JournalEntry(at=1.0, action="scale-up", containers=5), JournalEntry(at=2.0, action="drain")):
+        manager.services.experiments.journal(experiment_id, entry)
+    busy = sum(one.state is ContainerState.BUSY for one in registry.observed(experiment_id))
+    idle = sum(one.state is ContainerState.IDLE for one in registry.observed(experiment_id))
+    assert manager.api.experiment(experiment_id)["containers"] == {
+        "minimum": 1,
+        "maximum": 8,
+        "wanted": 5,
+        "requested": 4,
+        "starting": 1,
+        "running": busy + idle,
+        "busy": busy,
+        "draining": 1,
+    }
+
+
+def test_phase_and_forecast_follow_the_first_accomplished_job(manager: Manager) -> None:
+    experiment_id = manager.submit_jobs(3)
+    before = manager.api.experiment(experiment_id)
+    manager.run(experiment_id, "j0")
+    after = manager.api.experiment(experiment_id)
+    assert (before["phase"], before["forecast"]["finish_at"]) == ("initial", None)
+    assert after["phase"] == "monitored"
+    assert after["forecast"]["finish_at"] > after["created_at"]
+    manager.end(experiment_id, State.CANCELLED)
+    assert manager.api.experiment(experiment_id)["forecast"] is None
+
+
+def test_the_summary_says_what_was_done_against_what_was_asked(manager: Manager) -> None:
+    experiment_id = manager.submit_jobs(2, "name: t\ndeadline: 1h")
+    manager.run(experiment_id, "j0")
+    manager.run(experiment_id, "j1")
+    manager.end(experiment_id, State.ACCOMPLISHED)
+    summary = manager.api.summary(experiment_id)
+    finished = summary.pop("finished_seconds")
+    assert 0 <= finished < 60
+    assert summary == {
+        "experiment_id": experiment_id,
+        "state": "accomplished",
+        "jobs": {"total": 2, "accomplished": 2, "failed": 0, "cancelled": 0},
+        "attempts": 2,
+        "killed": 0,
+        "deadline_seconds": 3600.0,
+        "deadline_met": True,
+        "container_seconds": 0.0,
+        "job_seconds": pytest.approx(4.0, abs=0.01),
+        "peak_containers": 0,
+        "scale_ups": 0,
+        "scale_downs": 0,
+    }
+
+
+def test_deadline_and_limits_change_and_the_journal_remembers_who_did_it(manager: Manager) -> None:
+    experiment_id = manager.submit_jobs(1, "name: t\ncontainers: {min: 1, max: 4}")
+    created_at = manager.api.experiment(experiment_id)["created_at"]
+    assert manager.api.change_deadline(experiment_id, "90m")["deadline_at"] == pytest.approx(created_at + 5400)
+    moment = manager.api.change_deadline(experiment_id, "2100-01-01T00:00:00+00:00")
+    assert moment["deadline_at"] == 4102444800.0
+    assert manager.api.change_limits(experiment_id, maximum=9)["containers"]["maximum"] == 9
+    assert manager.api.change_limits(experiment_id, minimum=0)["containers"]["minimum"] == 0
+    reasons = [entry["reason"] for entry in manager.api.journal(experiment_id)]
+    assert reasons[0] == "the user changed the deadline to 1h30m after the start"
+    assert reasons[-1] == "the user changed the containers to 0..9"
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"containers": {"min": 5}}, "containers"),
+        ({"containers": {"max": 0}}, "containers.max"),
+        ({"containers": {"max": "many"}}, "containers.max"),
+        ({"containers": {"max": 10**9}}, "containers.max"),
+        ({"containers": {"most": 3}}, "containers.most"),
+        ({"deadline": "soon"}, "deadline"),
+        ({"deadline": -5}, "deadline"),
+        ({"deadline": True}, "deadline"),
+        ({"deadline": "2100-01-01T00:00:00"}, "deadline"),
+        ({"deadline": "2001-01-01T00:00:00Z"}, "deadline"),
+        ({"deadline": 0}, "deadline"),
+        ({"priority": 1}, "priority"),
+        ({}, ""),
+        ([], ""),
+    ],
+)
+def test_a_change_that_makes_no_sense_names_its_fault(manager: Manager, change: object, path: str) -> None:
+    experiment_id = manager.submit_jobs(1, "name: t\ncontainers: {min: 1, max: 4}")
+    before = manager.services.experiments.get(experiment_id)
+    response = requests.patch(f"{manager.url}/api/v1/experiments/{experiment_id}", json=change, timeout=10)
+    assert response.status_code == 422
+    assert [fault["path"] for fault in response.json()["faults"]] == [path]
+    assert manager.services.experiments.get(experiment_id) == before
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000])
+def test_a_change_that_is_no_json_is_refused(manager: Manager, body: bytes) -> None:
+    experiment_id = manager.submit_jobs(1)
+    url = f"{manager.url}/api/v1/experiments/{experiment_id}"
+    response = requests.patch(url, data=body, headers={"Content-Type": "application/json"}, timeout=10)
+    assert response.status_code == 422
+    assert requests.patch(url, data=b"{}", timeout=10).status_code == 415
+
+
+def test_the_2018_paths_submit_and_cancel(manager: Manager) -> None:
+    """The body as its clients wrote it: a Python literal, single quotes, trailing commas."""
+    body = (
+        "{'image_url': 'me/worker', 'experiment_deadline': '1#h', 'single_task_duration': '5#s', 'replica_min': '1',"
+        " 'replica_max': '2', 'params': [], 'command': ['echo'],"
+        " 'jobs': [{'id': 'a', 'params': [], 'tasks': [{'id': 't', 'data': ['1'],}]}],}"
+    )
+    added = requests.post(f"{manager.url}/experiment/add", data=body, timeout=10)
+    assert (added.status_code, added.headers["Content-Type"]) == (200, "text/plain; charset=utf-8")
+    assert manager.services.ledger.counts(added.text).total == 1
+    ended = requests.post(f"{manager.url}/experiment/del", json={"service_name": added.text}, timeout=10)
+    assert (ended.status_code, ended.text) == (200, added.text)
+    assert manager.api.experiment(added.text)["state"] == "cancelled"
+
+
+def test_the_2018_deletion_knows_names_and_says_when_they_are_ambiguous(manager: Manager) -> None:
+    def delete(body: object) -> requests.Response:
+        return requests.post(f"{manager.url}/experiment/del", json=body, timeout=10)
+
+    first = manager.submit_jobs(1, "name: sweep")
+    assert delete({"container": "sweep"}).text == first
+    manager.end(first, State.CANCELLED)
+    assert delete({"container": "sweep"}).status_code == 404
+    manager.submit_jobs(1, "name: twin")
+    manager.submit_jobs(1, "name: twin")
+    assert delete({"service_name": "twin"}).status_code == 409
+    for nonsense in ({}, [], {"service_name": 3}, "x"):
+        assert delete(nonsense).status_code == 422
+
+
+def test_jobs_are_listed_in_order_by_state_and_by_a_part_of_the_id(manager: Manager) -> None:
+    experiment_id = manager.submit_jobs(12)
+    manager.run(experiment_id, "j3", outcome=AttemptOutcome.FAILED)
+    assert [job["id"] for job in manager.api.jobs(experiment_id)] == [f"j{number}" for number in range(12)]
+    (failed,) = manager.api.jobs(experiment_id, state=JobState.FAILED.value)
+    assert (failed["id"], failed["attempts"], failed["exit_code"], failed["reason"]) == ("j3", 1, 1, "it broke")
+    assert [job["id"] for job in manager.api.jobs(experiment_id, search="j1")] == ["j1", "j10", "j11"]
+    url = f"{manager.url}/api/v1/experiments/{experiment_id}/jobs?state=queued&search=j1&limit=2"
+    page = requests.get(url, timeout=10).json()
+    assert (page["total"], [job["id"] for job in page["jobs"]]) == (3, ["j1", "j10"])
+    following = requests.get(manager.url + page["next"], timeout=10).json()
+    assert [job["id"] for job in following["jobs"]] == ["j11"]

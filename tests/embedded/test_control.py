@@ -1,0 +1,137 @@
+"""Scaling, pausing, cancelling: what a user does to a running experiment."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from jqueuer.adapters.celery_queue import queue_name
+from jqueuer.adapters.redis_store import connect
+from tests.embedded.running import System
+
+Wait = Callable[..., None]
+
+
+def sleepers(count: int, seconds: float, head: str) -> str:
+    jobs = "\n".join(f"  - {{id: j{number}, command: [sleep, '{seconds}']}}" for number in range(count))
+    return f"{head}\njobs:\n{jobs}\n"
+
+
+def broker_keys(system: System) -> list[str]:
+    with connect(f"unix://{system.embedded.state_dir}/store/valkey.sock?db=1") as broker:
+        return list(broker.keys("*"))
+
+
+def test_scaling_down_drains_and_kills_no_job(system: System, eventually: Wait) -> None:
+    """Three busy containers, then at most one: each finishes its job first, and nothing runs twice."""
+    head = "policy: {name: fixed, containers: 3, period: 200ms}\ncontainers: {min: 1, max: 3}"
+    experiment_id = system.submit(sleepers(8, 1.0, head))
+    eventually(lambda: system.containers(experiment_id)["busy"] == 3)
+    system.api.change_limits(experiment_id, maximum=1)
+    eventually(lambda: system.containers(experiment_id)["draining"] == 2)
+    eventually(lambda: system.containers(experiment_id)["draining"] == 0)
+    system.api.wait(experiment_id, poll_seconds=0.05)
+    summary = system.api.summary(experiment_id)
+    assert (summary["state"], summary["attempts"], summary["killed"]) == ("accomplished", 8, 0)
+    assert (summary["peak_containers"], summary["scale_downs"]) == (3, 1)
+
+
+def test_cancelling_ends_running_jobs_and_leaves_no_queue(system: System, tmp_path: Path, eventually: Wait) -> None:
+    experiment_id = system.submit(
+        f"""
+        jobs:
+          - {{id: a, command: {{shell: "echo $$ > {tmp_path}/pid; sleep 1000"}}}}
+          - {{id: b, command: [sleep, "1000"]}}
+        """
+    )
+    eventually(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
+    system.api.cancel(experiment_id)
+    eventually(lambda: system.counts(experiment_id)["cancelled"] == 2)
+    pid = int((tmp_path / "pid").read_text())
+    eventually(lambda: not Path(f"/proc/{pid}").exists())
+    eventually(lambda: queue_name(experiment_id) not in broker_keys(system))
+    assert system.api.experiment(experiment_id)["state"] == "cancelled"
+
+
+def test_pausing_finishes_running_jobs_releases_containers_and_resumes(system: System, eventually: Wait) -> None:
+    experiment_id = system.submit(sleepers(4, 0.5, "containers: {min: 1, max: 1}"))
+    eventually(lambda: system.counts(experiment_id)["running"] == 1)
+    system.api.pause(experiment_id)
+
+    def at_rest() -> bool:
+        containers = system.containers(experiment_id)
+        return containers["running"] + containers["draining"] + containers["starting"] == 0
+
+    eventually(at_rest)
+    counts = system.counts(experiment_id)
+    assert (counts["running"], counts["failed"], counts["cancelled"]) == (0, 0, 0)
+    assert counts["queued"] > 0
+    system.api.resume(experiment_id)
+    assert system.api.wait(experiment_id, poll_seconds=0.05)["state"] == "accomplished"
+    assert system.api.summary(experiment_id)["attempts"] == 4
+
+
+def test_an_ended_experiment_leaves_no_queue_and_no_container(system: System, eventually: Wait) -> None:
+    summary = system.run(
+        "jobs: [{id: a, command: ['true']}, {id: b, command: ['false']}]\non_failure: {action: cancel}"
+    )
+    experiment_id = summary["experiment_id"]
+    eventually(lambda: queue_name(experiment_id) not in broker_keys(system))
+    eventually(lambda: system.containers(experiment_id)["requested"] == 0)
+    assert summary["jobs"] == {"total": 2, "accomplished": 1, "failed": 1, "cancelled": 0}
+
+
+def test_retrying_runs_only_what_failed(system: System, tmp_path: Path) -> None:
+    marker = tmp_path / "mended"
+    summary = system.run(
+        f"""
+        on_failure: {{action: cancel}}
+        jobs:
+          - {{id: good, command: ["true"]}}
+          - {{id: bad, command: [test, -e, {marker}]}}
+        """
+    )
+    assert summary["state"] == "failed"
+    marker.touch()
+    system.api.retry(summary["experiment_id"])
+    assert system.api.wait(summary["experiment_id"], poll_seconds=0.05)["state"] == "accomplished"
+    assert len(system.attempts(summary["experiment_id"], "good")) == 1
+
+
+def test_every_decision_can_be_explained(system: System) -> None:
+    summary = system.run("jobs: [{id: a, command: ['true']}]")
+    journal = system.api.journal(summary["experiment_id"])
+    assert journal[0]["action"] == "create"
+    assert "finish" in {entry["action"] for entry in journal}
+    assert all(entry["reason"] for entry in journal)
+
+
+def test_a_killed_container_gives_its_job_back_and_is_replaced(system: System, eventually: Wait) -> None:
+    experiment_id = system.submit(
+        """
+        jobs: [{id: a, command: {shell: 'test "$JQUEUER_ATTEMPT" -gt 1 || sleep 1000'}}]
+        """
+    )
+    eventually(lambda: system.counts(experiment_id)["running"] == 1)
+    container = system.attempts(experiment_id, "a")[0]["container"]
+    os.kill(manager_of(container), signal.SIGKILL)
+    system.api.wait(experiment_id, poll_seconds=0.05)
+    outcomes = [attempt["outcome"] for attempt in system.attempts(experiment_id, "a")]
+    assert outcomes == ["lost", "accomplished"]
+    assert system.api.summary(experiment_id)["killed"] == 1
+
+
+def manager_of(container: str) -> int:
+    """The process that manages a container: the parent of what runs in it."""
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"JQUEUER_CONTAINER={container}".encode() in environment.read_bytes():
+                status = (environment.parent / "stat").read_text().rsplit(")", 1)[1].split()
+                parent = int(status[1])
+                if b"forkserver" in Path(f"/proc/{parent}/cmdline").read_bytes():
+                    return parent
+        except OSError:
+            continue
+    raise AssertionError(f"nothing runs in {container}")
