@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint audit bench-local lock clean
+.PHONY: help demo test lint bench-local bench-intake lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -30,6 +30,9 @@ lint: $(VENV)/.installed ## Check style, types and the directions of imports
 
 bench-local: $(VENV)/.installed ## Measure jobs per second on this machine (BENCH_PEERS=1: other systems, too)
 	$(BIN)/python -m benchmarks.local
+
+bench-intake: $(VENV)/.installed ## Measure what 100,000 jobs cost the manager in memory and responsiveness
+	$(BIN)/python -m benchmarks.intake
 
 lock: ## Choose the newest versions of everything again (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --extra demo --group dev --generate-hashes --no-header \
