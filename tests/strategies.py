@@ -1,0 +1,158 @@
+"""Hypothesis strategies for experiments, jobs and what they are made of; every value they give is a valid one."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+from hypothesis import strategies as st
+
+from jqueuer.descriptor import known_policies
+from jqueuer.kinds import RESERVED_PREFIX
+from jqueuer.model import (
+    MAX_CONTAINERS,
+    MAX_DURATION_SECONDS,
+    Command,
+    ContainerLimits,
+    Experiment,
+    FailurePolicy,
+    InputFile,
+    Job,
+    MemoryReservation,
+    Policy,
+    Post,
+    Reservation,
+    Resources,
+    Shell,
+    Task,
+)
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=20)
+filled_texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=20)
+job_ids = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True)
+durations = st.floats(1e-6, MAX_DURATION_SECONDS) | st.integers(1, int(MAX_DURATION_SECONDS)).map(float)
+sizes = st.integers(1, 2**60) | st.integers(1, 1000).map(lambda count: count * 1024**2)
+paths = filled_texts.filter(lambda text: not text.startswith("/") and set(text.split("/")) - {"", "."}).filter(
+    lambda text: ".." not in text.split("/")
+)
+environments = st.dictionaries(
+    st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,10}", fullmatch=True).filter(lambda n: not n.startswith(RESERVED_PREFIX)),
+    texts,
+    max_size=3,
+)
+scalars = texts | st.integers(-(10**50), 10**50) | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()
+argument_vectors = st.tuples(filled_texts, st.lists(texts, max_size=3)).map(lambda parts: (parts[0], *parts[1]))
+commands: st.SearchStrategy[Command] = argument_vectors | st.builds(Shell, shell=filled_texts)
+maybe_commands = st.none() | commands
+maybe_durations = st.none() | durations
+deadlines = durations | st.datetimes(
+    datetime(2001, 1, 1),
+    datetime(2900, 1, 1),
+    timezones=st.timedeltas(timedelta(hours=-23), timedelta(hours=23)).map(timezone),
+)
+input_lists = st.lists(
+    st.builds(
+        InputFile,
+        path=paths,
+        sha256=st.none() | st.text("0123456789abcdef", min_size=64, max_size=64),
+        source=st.none() | filled_texts,
+    ),
+    max_size=2,
+    unique_by=lambda file: file.path,
+).map(tuple)
+output_lists = st.lists(paths, max_size=2).map(tuple)
+tasks = st.builds(Task, command=commands, timeout=maybe_durations)
+
+
+def jobs(ids: st.SearchStrategy[str] = job_ids, inputs: st.SearchStrategy[tuple[InputFile, ...]] = input_lists):
+    """Jobs; ``ids`` and ``inputs`` where they must fit to something else."""
+    return st.builds(
+        Job,
+        id=ids,
+        tasks=st.lists(tasks, min_size=1, max_size=3).map(tuple),
+        pre_job=maybe_commands,
+        post_job=maybe_commands,
+        environment=environments,
+        inputs=inputs,
+        outputs=output_lists,
+        parameters=st.dictionaries(filled_texts, scalars, max_size=3),
+    )
+
+
+job_lists = st.lists(jobs(inputs=st.just(())), min_size=1, max_size=4, unique_by=lambda job: job.id)
+container_limits = st.tuples(st.integers(0, MAX_CONTAINERS), st.integers(1, MAX_CONTAINERS)).map(
+    lambda bounds: ContainerLimits(min=min(bounds), max=max(bounds))
+)
+
+
+def _ordered(reservation, values):
+    """A reservation whose reserve is within its limit."""
+    return st.tuples(st.none() | values, st.none() | values).map(
+        lambda pair: (
+            reservation(reserve=pair[0], limit=pair[1])
+            if None in pair
+            else reservation(reserve=min(pair), limit=max(pair))
+        )
+    )
+
+
+policies = st.builds(
+    Policy,
+    name=st.sampled_from(known_policies()),
+    margin=durations,
+    containers=st.none() | st.integers(0, MAX_CONTAINERS),
+    period=maybe_durations,
+) | st.builds(
+    Policy,
+    url=st.just("http://policy.example:8000/containers?of=jobs"),
+    timeout=st.floats(0.001, 60),
+    fallback=st.sampled_from(known_policies()),
+)
+experiments = st.builds(
+    Experiment,
+    name=st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,20}", fullmatch=True),
+    image=st.none() | st.just("registry.example:5000/group/tool:1.2"),
+    container_name=st.none() | job_ids,
+    deadline=st.none() | deadlines,
+    containers=container_limits,
+    resources=st.builds(
+        Resources,
+        cpu=_ordered(Reservation, st.floats(0.001, 1000)),
+        memory=_ordered(MemoryReservation, sizes),
+    ),
+    estimate=durations,
+    timeout=maybe_durations,
+    environment=environments,
+    working_directory=st.none() | filled_texts,
+    priority=st.integers(-1000, 1000),
+    policy=policies,
+    on_failure=st.builds(
+        FailurePolicy,
+        action=st.sampled_from(["requeue", "cancel"]),
+        max_attempts=st.integers(1, 1000),
+        backoff=st.just(0.0) | durations,
+        exit_codes=st.none() | st.lists(st.integers(1, 255), min_size=1, max_size=3).map(tuple),
+    ),
+    pre_job=maybe_commands,
+    post_job=maybe_commands,
+    inputs=input_lists,
+    outputs=output_lists,
+    post=st.none()
+    | st.builds(
+        Post,
+        command=commands,
+        timeout=maybe_durations,
+        environment=environments,
+        inputs=input_lists,
+        outputs=output_lists,
+    ),
+    append_worker_id=st.booleans(),
+)
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**50), 10**50)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(), children, max_size=4),
+    max_leaves=20,
+)
