@@ -6,21 +6,50 @@ Durations are seconds, sizes bytes; the types in :mod:`jqueuer.units` read ``90m
 
 from __future__ import annotations
 
-from datetime import datetime
+import shlex
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    SerializerFunctionWrapHandler,
+    Tag,
+    model_serializer,
+    model_validator,
+)
 
-from jqueuer.units import ByteSize, Duration
-
-JobId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
-"""A job's name within its experiment: letters, digits, dot, dash, underscore; never a path."""
+from jqueuer.kinds import Argument as Argument
+from jqueuer.kinds import Argv as Argv
+from jqueuer.kinds import (
+    Cores,
+    EnvironmentName,
+    ExperimentName,
+    Image,
+    RelativePath,
+    Scalar,
+    ServiceName,
+    Sha256,
+    Text,
+    Url,
+    WholeNumber,
+)
+from jqueuer.kinds import JobId as JobId
+from jqueuer.units import MAX_DURATION_SECONDS as MAX_DURATION_SECONDS
+from jqueuer.units import ByteSize, Deadline, Duration, shown
 
 POST_JOB_ID = "@post"
-"""The id under which an experiment's ``post`` command runs; no user can choose it."""
+"""Where the ledger keeps an experiment's ``post`` command; no user can choose this id."""
 
 MAX_CONTAINERS = 10_000
-MAX_DURATION_SECONDS = 366 * 86_400.0
+MAX_TASKS = 10_000
+
+Environment = dict[EnvironmentName, Argument]
+Parameters = dict[str, Scalar]
+PositiveDuration = Annotated[Duration, Field(gt=0)]
 
 
 class Frozen(BaseModel):
@@ -32,12 +61,32 @@ class Frozen(BaseModel):
 class Shell(Frozen):
     """A command line for ``/bin/sh -c``; the only way a shell is ever involved."""
 
-    shell: Annotated[str, StringConstraints(min_length=1)]
+    shell: Text
 
 
-Argument = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]
-Argv = Annotated[tuple[Argument, ...], Field(min_length=1)]
-Command = Argv | Shell
+def _command_form(value: Any) -> Any:
+    if isinstance(value, list | tuple | dict | Shell):
+        return value
+    if isinstance(value, str):
+        raise ValueError(_how_to_write(value))
+    raise ValueError(f"expected a list of words such as [python3, run.py], or {{shell: a line}}, got {shown(value)}")
+
+
+def _how_to_write(line: str) -> str:
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = []
+    if not words or len(line) > 60:
+        words, line = ["python3", "run.py"], "python3 run.py"
+    return f'a command is a list of words: write [{", ".join(words)}], or {{shell: "{line}"}} for a shell line'
+
+
+Command = Annotated[
+    Annotated[Argv, Tag("<argv>")] | Annotated[Shell, Tag("<shell>")],
+    Discriminator(lambda value: "<argv>" if isinstance(value, list | tuple) else "<shell>"),
+    BeforeValidator(_command_form),
+]
 """An argument vector (``[python3, run.py]``), or a shell line where one is asked for (``{shell: "a | b"}``)."""
 
 
@@ -49,12 +98,13 @@ def argv_of(command: Command) -> tuple[str, ...]:
 class InputFile(Frozen):
     """A file sent with the experiment and laid into the working directory of a job before it starts.
 
-    ``sha256`` names the content; whoever submits fills it in and uploads the content under it.
+    ``sha256`` names the content; whoever submits fills it in and uploads the content under it. ``source`` is where
+    the file lies on the machine that submits, if not under ``path`` beside the description.
     """
 
-    path: Annotated[str, StringConstraints(min_length=1, max_length=1024)]
-    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
-    source: str | None = None
+    path: RelativePath
+    sha256: Sha256 | None = None
+    source: Text | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -63,37 +113,74 @@ class InputFile(Frozen):
 
 
 class Task(Frozen):
-    """The smallest unit: one command."""
+    """The smallest unit: one command. A bare command, or a shell line, is a task without a time-out of its own."""
 
     command: Command
-    timeout: Duration | None = None
+    timeout: PositiveDuration | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_command(cls, value: Any) -> Any:
+        if isinstance(value, str | list | tuple | Shell):
+            return {"command": value}
+        if isinstance(value, Mapping) and "shell" in value and "command" not in value:
+            rest = {key: item for key, item in value.items() if key != "shell"}
+            return {"command": {"shell": value["shell"]}, **rest}
+        return value
+
+
+def tasks_of_command(value: Any) -> Any:
+    """A job written with ``command`` (and ``timeout``) as one with ``tasks``; everything else as it is."""
+    if not isinstance(value, Mapping) or "command" not in value:
+        return value
+    if "tasks" in value:
+        raise ValueError("give a command or tasks, not both")
+    task = {key: value[key] for key in ("command", "timeout") if key in value}
+    return {**{key: item for key, item in value.items() if key not in task}, "tasks": (task,)}
 
 
 class Job(Frozen):
-    """An optional pre-job command, tasks in order, an optional post-job command; all run in one container."""
+    """An optional pre-job command, tasks in order, an optional post-job command; all run in one container.
+
+    A job of one task may be written with ``command`` (and ``timeout``) in place of ``tasks``.
+    """
 
     id: JobId
-    tasks: Annotated[tuple[Task, ...], Field(min_length=1)]
+    tasks: Annotated[tuple[Task, ...], Field(min_length=1, max_length=MAX_TASKS)]
     pre_job: Command | None = None
     post_job: Command | None = None
-    environment: dict[str, str] = {}
+    environment: Environment = {}
     inputs: tuple[InputFile, ...] = ()
-    outputs: tuple[str, ...] = ()
-    parameters: dict[str, str | int | float | bool] = {}
+    outputs: tuple[RelativePath, ...] = ()
+    parameters: Parameters = {}
+
+    _from_one_command = model_validator(mode="before")(tasks_of_command)
 
 
 class Reservation(Frozen):
-    """What a container is promised (``reserve``) and what it may not exceed (``limit``)."""
+    """CPU a container is promised (``reserve``) and may not exceed (``limit``), cores."""
 
-    reserve: float | None = Field(default=None, gt=0)
-    limit: float | None = Field(default=None, gt=0)
+    reserve: Cores | None = None
+    limit: Cores | None = None
+
+    @model_validator(mode="after")
+    def _limit_covers_reserve(self) -> Reservation:
+        if self.reserve is not None and self.limit is not None and self.reserve > self.limit:
+            raise ValueError(f"reserve {self.reserve:g} is more than limit {self.limit:g}")
+        return self
 
 
 class MemoryReservation(Frozen):
     """Memory promised and memory allowed, bytes."""
 
-    reserve: ByteSize | None = None
-    limit: ByteSize | None = None
+    reserve: ByteSize | None = Field(default=None, gt=0)
+    limit: ByteSize | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _limit_covers_reserve(self) -> MemoryReservation:
+        if self.reserve is not None and self.limit is not None and self.reserve > self.limit:
+            raise ValueError(f"reserve ({self.reserve} bytes) is more than limit ({self.limit} bytes)")
+        return self
 
 
 class Resources(Frozen):
@@ -106,60 +193,113 @@ class Resources(Frozen):
 class ContainerLimits(Frozen):
     """The fewest and the most containers the autoscaler may ask for."""
 
-    min: int = Field(default=1, ge=0, le=MAX_CONTAINERS)
-    max: int = Field(default=1, ge=1, le=MAX_CONTAINERS)
+    min: WholeNumber = Field(default=1, ge=0, le=MAX_CONTAINERS)
+    max: WholeNumber = Field(default=1, ge=1, le=MAX_CONTAINERS)
+
+    @model_validator(mode="after")
+    def _min_within_max(self) -> ContainerLimits:
+        if self.min > self.max:
+            raise ValueError(
+                f"min {self.min} is more than max {self.max}{'' if 'max' in self.model_fields_set else ', its default'}"
+            )
+        return self
 
 
 class FailurePolicy(Frozen):
-    """What happens to a job whose task failed (paper §III: re-queued or cancelled)."""
+    """What happens to a job whose task failed (paper §III: re-queued or cancelled). A bare word is the action."""
 
     action: Literal["requeue", "cancel"] = "requeue"
-    max_attempts: int = Field(default=3, ge=1, le=1000)
+    max_attempts: WholeNumber = Field(default=3, ge=1, le=1000)
     backoff: Duration = Field(default=0.0, ge=0)
-    exit_codes: tuple[int, ...] | None = None
+    exit_codes: Annotated[tuple[Annotated[WholeNumber, Field(ge=1, le=255)], ...], Field(min_length=1)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_action(cls, value: Any) -> Any:
+        return {"action": value} if isinstance(value, str) else value
 
 
 class Policy(Frozen):
-    """How many containers: a policy by name, or a REST service that is asked (paper §III-A)."""
+    """How many containers: a policy by name, or a REST service that is asked (paper §III-A). A bare word is a name."""
 
-    name: str = "deadline-paper"
+    name: Text = "deadline-paper"
     margin: Duration = Field(default=0.0, ge=0)
-    containers: int | None = Field(default=None, ge=0, le=MAX_CONTAINERS)
+    containers: WholeNumber | None = Field(default=None, ge=0, le=MAX_CONTAINERS)
     period: Duration | None = Field(default=None, gt=0)
-    url: str | None = None
+    url: Url | None = None
     timeout: Duration = Field(default=5.0, gt=0, le=60)
-    fallback: str = "deadline-paper"
+    fallback: Text = "deadline-paper"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+    @model_serializer(mode="wrap")
+    def _name_or_url(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = write(self)
+        if self.url is not None:
+            written.pop("name", None)  # a description may not hold both
+        return written
 
 
 class Post(Frozen):
     """The experiment's own last command, run once after the last job, with every job's outputs in ``outputs/``."""
 
     command: Command
-    timeout: Duration | None = None
-    environment: dict[str, str] = {}
+    timeout: PositiveDuration | None = None
+    environment: Environment = {}
     inputs: tuple[InputFile, ...] = ()
-    outputs: tuple[str, ...] = ()
+    outputs: tuple[RelativePath, ...] = ()
 
 
 class Experiment(Frozen):
-    """The global parameters of an experiment; its jobs travel beside it, one by one, never all at once."""
+    """The global parameters of an experiment; its jobs travel beside it, one by one, never all at once.
 
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,62}$")] = "experiment"
-    image: str | None = None
-    container_name: str | None = None
-    deadline: Duration | datetime | None = None
+    ``pre_job``, ``post_job``, ``timeout``, ``environment``, ``inputs`` and ``outputs`` are defaults for all jobs;
+    :func:`effective_job` applies them.
+    """
+
+    name: ExperimentName = "experiment"
+    image: Image | None = None
+    container_name: ServiceName | None = None
+    deadline: Deadline | None = None
     containers: ContainerLimits = ContainerLimits()
     resources: Resources = Resources()
     estimate: Duration = Field(default=300.0, gt=0)
-    timeout: Duration | None = None
-    environment: dict[str, str] = {}
-    working_directory: str | None = None
-    priority: int = Field(default=0, ge=-1000, le=1000)
+    timeout: PositiveDuration | None = None
+    environment: Environment = {}
+    working_directory: Text | None = None
+    priority: WholeNumber = Field(default=0, ge=-1000, le=1000)
     policy: Policy = Policy()
     on_failure: FailurePolicy = FailurePolicy()
     pre_job: Command | None = None
     post_job: Command | None = None
     inputs: tuple[InputFile, ...] = ()
-    outputs: tuple[str, ...] = ()
+    outputs: tuple[RelativePath, ...] = ()
     post: Post | None = None
-    append_worker_id: bool = False
+    append_worker_id: bool = Field(default=False, strict=True)
+
+
+def effective_job(experiment: Experiment, job: Job) -> Job:
+    """The job as it is run: with the experiment's defaults for commands, time-outs, environment, inputs and outputs.
+
+    The job's own command or variable wins; inputs and outputs add up.
+    """
+    changes: dict[str, Any] = {}
+    if job.pre_job is None and experiment.pre_job is not None:
+        changes["pre_job"] = experiment.pre_job
+    if job.post_job is None and experiment.post_job is not None:
+        changes["post_job"] = experiment.post_job
+    if experiment.environment:
+        changes["environment"] = {**experiment.environment, **job.environment}
+    if experiment.inputs:
+        changes["inputs"] = experiment.inputs + job.inputs
+    if experiment.outputs:
+        changes["outputs"] = experiment.outputs + job.outputs
+    if experiment.timeout is not None and any(task.timeout is None for task in job.tasks):
+        default = {"timeout": experiment.timeout}
+        changes["tasks"] = tuple(
+            task if task.timeout is not None else task.model_copy(update=default) for task in job.tasks
+        )
+    return job.model_copy(update=changes) if changes else job

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Final
 from jqueuer.client import Client
 from jqueuer.descriptor import Description, inline_files, read_description, read_job_line, read_jobs_header
 from jqueuer.descriptor.document import read_document
+from jqueuer.descriptor.printing import to_yaml
 from jqueuer.errors import DescriptionError, Fault
 from jqueuer.model import Experiment, InputFile, Job
 
@@ -69,7 +69,7 @@ def prepare(path: Path, client: Client) -> Prepared:
     if "sweep" in document and next(iter(description.jobs)).inputs:  # all its jobs come from one template
         return Prepared(None, _lines_of(description, inputs))
     changed = _fill(document, description, inputs)
-    return Prepared(json.dumps(document).encode() if changed else data)
+    return Prepared(to_yaml(document).encode() if changed else data)
 
 
 def _fill(document: dict[str, Any], description: Description, inputs: _Inputs) -> bool:

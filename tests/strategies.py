@@ -47,7 +47,7 @@ maybe_durations = st.none() | durations
 deadlines = durations | st.datetimes(
     datetime(2001, 1, 1),
     datetime(2900, 1, 1),
-    timezones=st.timedeltas(timedelta(hours=-23), timedelta(hours=23)).map(timezone),
+    timezones=st.integers(-1400, 1400).map(lambda minutes: timezone(timedelta(minutes=minutes))),
 )
 input_lists = st.lists(
     st.builds(

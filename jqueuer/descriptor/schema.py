@@ -1,0 +1,62 @@
+"""The JSON Schema of the native format, for editors; it knows every shorthand the reader knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from jqueuer.descriptor.policies import known_policies
+from jqueuer.descriptor.sweep_model import Sweep
+from jqueuer.model import Experiment, Job
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+Schema = dict[str, Any]
+
+
+class DescriptionFile(Experiment):
+    """An experiment's parameters, with its jobs as a list or as a sweep."""
+
+    jobs: tuple[Job, ...] | None = Field(default=None, min_length=1)
+    sweep: Sweep | None = None
+
+
+def json_schema() -> Schema:
+    """The schema (draft 2020-12) of a description file, native format."""
+    schema = DescriptionFile.model_json_schema()
+    definitions: dict[str, Schema] = schema["$defs"]
+    argv = definitions["Task"]["properties"]["command"]["oneOf"][0]
+    for name in ("Job", "JobTemplate"):
+        _allow_command(definitions[name], definitions["Task"])
+    definitions["Task"] = {"anyOf": [argv, _shell_task(definitions["Task"]), definitions["Task"]]}
+    for name in ("InputFile", "InputTemplate", "CsvTable"):
+        definitions[name] = {"anyOf": [{"type": "string", "minLength": 1}, definitions[name]]}
+    definitions["CsvTable"]["anyOf"][1] |= {"oneOf": [{"required": ["path"]}, {"required": ["text"]}]}
+    action = definitions["FailurePolicy"]["properties"]["action"]
+    definitions["FailurePolicy"] = {"anyOf": [{"enum": action["enum"]}, definitions["FailurePolicy"]]}
+    definitions["Policy"] = _policy(definitions["Policy"])
+    definitions["Range"]["oneOf"] = [{"required": ["step"]}, {"required": ["count"]}]
+    for name in ("jobs", "sweep"):
+        schema["properties"][name] = schema["properties"][name]["anyOf"][0] | {"title": name.capitalize()}
+    schema["oneOf"] = [{"required": ["jobs"]}, {"required": ["sweep"]}]
+    return {"$schema": DRAFT, **schema, "title": "JQueuer experiment description"}
+
+
+def _allow_command(job: Schema, task: Schema) -> None:
+    """A job may have a command of its own in place of tasks; its id may be left out."""
+    job["properties"] |= {name: task["properties"][name] for name in ("command", "timeout")}
+    job["required"] = []
+    job["oneOf"] = [{"required": ["tasks"], "not": {"required": ["timeout"]}}, {"required": ["command"]}]
+
+
+def _shell_task(task: Schema) -> Schema:
+    properties = {"shell": {"type": "string", "minLength": 1}, "timeout": task["properties"]["timeout"]}
+    return {"type": "object", "properties": properties, "required": ["shell"], "additionalProperties": False}
+
+
+def _policy(policy: Schema) -> Schema:
+    names = {"enum": list(known_policies())}
+    for key in ("name", "fallback"):
+        policy["properties"][key] = {**policy["properties"][key], **names}
+    policy["not"] = {"required": ["name", "url"]}
+    return {"anyOf": [names, policy]}
