@@ -12,14 +12,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from jqueuer.errors import NotFoundError
+from jqueuer.errors import NotFoundError, StoreUnavailableError
 from jqueuer.model import POST_JOB_ID, Command, Experiment, Job, argv_of, effective_job
 from jqueuer.ports import Artifacts, Executor, Renewal, Workspace
 from jqueuer.records import Attempt, Claim, CommandResult, OutputFile
 from jqueuer.states import AttemptOutcome
 from jqueuer_agent.capture import LogCapture
+
+_SECONDS_BETWEEN_FILES: Final = 2.0
 
 
 @dataclass(frozen=True)
@@ -60,13 +62,14 @@ class JobRun:
 
     _begun: float = field(default_factory=time.monotonic)
     _results: list[CommandResult] = field(default_factory=list)
+    _captures: dict[str, LogCapture] = field(default_factory=dict)
     _last_renewal: Renewal = Renewal.KEPT
+    _last_heartbeat: float = field(default_factory=time.monotonic)
 
     def run(self) -> Ending:
         """Run it; never raises for what the job does."""
         job = effective_job(self.experiment, self.claim.spec) if not self._is_post else self.claim.spec
-        captures = {name: self._capture(name) for name in ("stdout", "stderr")}
-        self._captures = captures
+        self._captures = {name: self._capture(name) for name in ("stdout", "stderr")}
         outputs: tuple[OutputFile, ...] = ()
         reason = ""
         try:
@@ -83,8 +86,8 @@ class JobRun:
             reason=reason,
             commands=tuple(self._results),
             outputs=outputs,
-            stdout=captures["stdout"].close(),
-            stderr=captures["stderr"].close(),
+            stdout=self._captures["stdout"].close(),
+            stderr=self._captures["stderr"].close(),
         )
         return Ending(attempt, self._may_retry())
 
@@ -111,6 +114,7 @@ class JobRun:
     def _prepare(self, job: Job) -> None:
         self.workspace.clear()
         for file in job.inputs:
+            self._keep_the_lease()
             if file.sha256 is None:
                 raise _Failed(f"the input {file.path!r} was never sent")
             try:
@@ -119,6 +123,7 @@ class JobRun:
                 raise _Failed(f"the input {file.path!r} could not be laid out: {error}") from None
         if self._is_post:
             for job_id, attempt, output in self.earlier_outputs():
+                self._keep_the_lease()
                 self.workspace.put(f"outputs/{job_id}/{output.path}", self._copy_output(job_id, attempt, output.path))
 
     def _copy_output(self, job_id: str, attempt: int, path: str) -> Callable[[Path], None]:
@@ -173,10 +178,19 @@ class JobRun:
         }
 
     def _heartbeat(self) -> bool:
+        self._last_heartbeat = time.monotonic()
         for capture in self._captures.values():
             capture.flush()
-        self._last_renewal = self.renew()
+        try:
+            self._last_renewal = self.renew()
+        except StoreUnavailableError:
+            return True  # should somebody else get the job meanwhile, this outcome will be refused
         return self._last_renewal is Renewal.KEPT
+
+    def _keep_the_lease(self) -> None:
+        """Called between files, which may be large and many."""
+        if time.monotonic() - self._last_heartbeat >= _SECONDS_BETWEEN_FILES and not self._heartbeat():
+            raise _Failed("stopped")
 
     def _collect(self, job: Job) -> tuple[OutputFile, ...]:
         found: dict[str, Path] = {}
@@ -190,11 +204,11 @@ class JobRun:
             raise _Failed(f"{len(found)} output files are more than the {self.limits.output_files} allowed")
         if size_bytes > self.limits.output_bytes:
             raise _Failed(f"{size_bytes} bytes of outputs are more than the {self.limits.output_bytes} allowed")
-        claim = self.claim
-        return tuple(
-            self.artifacts.put_output(claim.experiment_id, claim.job_id, claim.token, name, path)
-            for name, path in found.items()
-        )
+        return tuple(self._put_output(name, path) for name, path in found.items())
+
+    def _put_output(self, name: str, path: Path) -> OutputFile:
+        self._keep_the_lease()
+        return self.artifacts.put_output(self.claim.experiment_id, self.claim.job_id, self.claim.token, name, path)
 
     def _capture(self, stream: str) -> LogCapture:
         claim = self.claim

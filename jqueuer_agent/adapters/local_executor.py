@@ -57,13 +57,15 @@ class LocalExecutor:
         except OSError as error:
             return _not_started(role, argv, working_directory, error)
         with process:
-            watch = _Watch(process, write, started, timeout_seconds, self._heartbeat)
-            problem = watch.until_exit(keep_going)
-            if problem:
-                _signal_group(process, signal.SIGTERM)
-                watch.until_exit_or(time.monotonic() + self._grace)
-            # The leader is not reaped yet, so its group cannot belong to anybody else.
-            _signal_group(process, signal.SIGKILL)
+            try:
+                watch = _Watch(process, write, started, timeout_seconds, self._heartbeat)
+                problem = watch.until_exit(keep_going)
+                if problem:
+                    _signal_group(process, signal.SIGTERM)
+                    watch.until_exit_or(time.monotonic() + self._grace)
+            finally:
+                # Not reaped yet, so the group cannot belong to anybody else; and nothing may outlive what went wrong.
+                _signal_group(process, signal.SIGKILL)
             watch.drain()
             watch.close()
         end_descendants()

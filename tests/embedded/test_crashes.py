@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -113,3 +114,23 @@ def _holds(environment: Path, marker: bytes) -> bool:
         return marker in environment.read_bytes().split(b"\0")
     except OSError:
         return False
+
+
+def test_a_job_runs_on_while_the_store_is_away_and_its_outcome_is_recorded_later(
+    own_system: Callable[[], System], tmp_path: Path, eventually: Wait
+) -> None:
+    """The store stops answering for longer than several heartbeats, but not as long as the lease."""
+    system = own_system()
+    experiment_id = system.submit(
+        f"""
+        jobs: [{{id: a, command: {{shell: "touch {tmp_path}/begun; until test -e {tmp_path}/end; do sleep 0.05; done"}}}}]
+        """
+    )
+    eventually((tmp_path / "begun").exists)
+    store = system.embedded.pids["store"]
+    os.kill(store, signal.SIGSTOP)
+    (tmp_path / "end").touch()
+    threading.Event().wait(1.0)
+    os.kill(store, signal.SIGCONT)
+    assert system.api.wait(experiment_id, poll_seconds=0.05)["state"] == "accomplished"
+    assert system.api.summary(experiment_id)["attempts"] == 1
