@@ -151,6 +151,9 @@ class Embedded:
     def _supervise(self) -> None:
         """Start what dies again; the new one takes over what it finds."""
         while not self._stopping.wait(_SUPERVISION_SECONDS):
+            with self._spawning:
+                if not self._valkey.running and not self._stopping.is_set():
+                    self._valkey.start()
             for module, process in list(self._processes.items()):
                 with self._spawning:
                     if process.poll() is not None and not self._stopping.is_set():
@@ -163,10 +166,10 @@ class Embedded:
             self._stopping.set()
         for module in (_AGENT, _MANAGER):
             _end(self._processes.pop(module, None), force)
-        self._stopped.set()
         if force:
             kill_marked(f"JQUEUER_STATE_DIR={self.state_dir}")
         self._valkey.stop()
+        self._stopped.set()
         if self._lock is not None:
             self._lock.close()
             self._lock = None

@@ -43,6 +43,11 @@ class ValkeyServer:
         return f"redis+socket://{self.socket}?virtual_host=1"
 
     @property
+    def running(self) -> bool:
+        """Whether it was started and has not ended since."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
     def pid(self) -> int | None:
         """The server's process, while it runs."""
         return self._process.pid if self._process else None
@@ -50,7 +55,7 @@ class ValkeyServer:
     def start(self) -> None:
         """Start and wait until it answers; :class:`StoreUnavailableError` with its last words if it does not."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        if len(str(self.socket)) > _SOCKET_PATH_MAX:
+        if self._short is None and len(str(self.socket)) > _SOCKET_PATH_MAX:
             self._short = tempfile.TemporaryDirectory(prefix="jqueuer-")
             self.socket = Path(self._short.name) / "valkey.sock"
         log = self.directory / "valkey.log"

@@ -112,6 +112,7 @@ def test_the_life_of_an_experiment_can_be_looked_at(
     told = jqueuer("explain", experiment_id, "--last", "1").stdout.splitlines()
     assert told[0].split() == ["after", "decision", "containers", "why"]
     assert len(told) == 2
+    assert "jobs_left" in jqueuer("explain", experiment_id, "--inputs").stdout
 
 
 def test_results_are_listed_and_downloaded(jqueuer: Command, submit: Callable[[str], str], tmp_path: Path) -> None:
@@ -153,7 +154,7 @@ def test_a_failed_experiment_exits_with_1_and_can_be_retried(jqueuer: Command, s
     assert again.exit_code == 1
     assert again.stdout.startswith("failed  failing")
     assert "1 accomplished, 1 failed" in again.stdout
-    assert jqueuer("retry", experiment_id).stdout == f"{experiment_id}: 1 jobs queued again, running\n"
+    assert jqueuer("retry", experiment_id).stdout == f"{experiment_id}: 1 job queued again, running\n"
 
 
 def test_an_experiment_can_be_paused_resumed_given_time_and_cancelled(

@@ -70,7 +70,7 @@ def test_the_result_names_its_parameters(tmp_path: Path) -> None:
         (("--beta", "1", "--vaccinated", "1.1"), "share between 0 and 1"),
         (("--beta", "1", "--infectious-days", "0.5"), "1 day or more"),
         (("--beta", "1", "--days", "0"), "whole number of 1 or more"),
-        (("--beta", "1", "--population", "5"), "10 first cases do not fit into a population of 5"),
+        (("--beta", "1", "--population", "5"), "20 first cases do not fit into a population of 5"),
     ],
 )
 def test_wrong_parameters_are_refused_in_words(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
