@@ -25,6 +25,9 @@ from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, c
 from jqueuer.adapters.valkey import ValkeyServer
 from jqueuer.errors import ConflictError, JQueuerError
 
+MARKER: Final = "JQUEUER_EMBEDDED_IN"
+"""In the environment of every process of an embedded run, and of nothing that a user starts: what to clean up after."""
+
 _MANAGER: Final = "jqueuer_manager"
 _AGENT: Final = "jqueuer_agent"
 _START_SECONDS: Final = 60.0
@@ -59,6 +62,10 @@ class Embedded:
         self.stop()
 
     @property
+    def _marker(self) -> str:
+        return f"{MARKER}={self.state_dir}"
+
+    @property
     def pids(self) -> dict[str, int]:
         """The processes by name, for those who want to look at them or kill them."""
         found = {module: process.pid for module, process in self._processes.items()}
@@ -69,7 +76,7 @@ class Embedded:
         self.state_dir.mkdir(parents=True, exist_ok=True)
         self._take_lock()
         try:
-            kill_marked(f"JQUEUER_STATE_DIR={self.state_dir}")
+            kill_marked(self._marker)
             self._valkey.start()
             self._release_jobs()
             announcement = self.state_dir / "manager.json"
@@ -114,6 +121,7 @@ class Embedded:
             "JQUEUER_STORE_URL": self._valkey.store_url,
             "JQUEUER_BROKER_URL": self._valkey.broker_url,
             "JQUEUER_STATE_DIR": str(self.state_dir),
+            MARKER: str(self.state_dir),
             "JQUEUER_HOST": self._host,
             "JQUEUER_PORT": str(self._port),
         }
@@ -165,9 +173,10 @@ class Embedded:
         with self._spawning:
             self._stopping.set()
         for module in (_AGENT, _MANAGER):
-            _end(self._processes.pop(module, None), force)
+            _end(self._processes.get(module), force)
+            self._processes.pop(module, None)
         if force:
-            kill_marked(f"JQUEUER_STATE_DIR={self.state_dir}")
+            kill_marked(self._marker)
         self._valkey.stop()
         self._stopped.set()
         if self._lock is not None:

@@ -30,7 +30,7 @@ class Settings(BaseSettings):
     )
     heartbeat_seconds: Duration = Field(default=2.0, gt=0, description="How often a running job renews its lease")
     control_seconds: Duration = Field(default=0.5, gt=0, description="Pause between two looks at an experiment")
-    updater_seconds: Duration = Field(default=0.2, gt=0, description="Pause between two looks for containers")
+    updater_seconds: Duration = Field(default=0.1, gt=0, description="Pause between two looks for containers")
     max_lost_attempts: int = Field(default=5, ge=1, description="A job that loses its container so often fails")
 
     max_body_bytes: ByteSize = Field(default=20_000_000, ge=1, description="Largest request body, streamed ones too")

@@ -45,9 +45,28 @@ def submit_file(path: Path, client: Client, *, idempotency_key: str | None = Non
 
 
 def source_of(path: Path) -> tuple[str, str]:
-    """By what a submission is recognized again: the file's absolute path, and the SHA-256 of its content."""
-    with path.open("rb") as file:
-        return str(path.resolve()), hashlib.file_digest(file, "sha256").hexdigest()
+    """By what a submission is recognized again: the file's absolute path, and a SHA-256 of it and all it refers to.
+
+    A program that was changed makes another experiment, as a changed description does.
+    """
+    base, data = path.resolve().parent, path.read_bytes()
+    if path.suffix in LINES_SUFFIXES:
+        return str(path.resolve()), hashlib.sha256(data).hexdigest()
+    description = read_description(data, source=str(path), base=base)
+    digest = hashlib.sha256(inline_files(data, base) if description.dialect == "native" else data)
+    for source in sorted({base / (file.source or file.path) for file in _files_of(description)}):
+        digest.update(f"\0{source}\0".encode())
+        if source.is_file():  # what is missing is complained about where it is sent
+            digest.update(source.read_bytes())
+    return str(path.resolve()), digest.hexdigest()
+
+
+def _files_of(description: Description) -> Iterator[InputFile]:
+    yield from description.experiment.inputs
+    if description.experiment.post is not None:
+        yield from description.experiment.post.inputs
+    for job in description.jobs:
+        yield from job.inputs
 
 
 def prepare(path: Path, client: Client) -> Prepared:

@@ -33,7 +33,7 @@ class ControlLoop:
         self._services = services
         self._shells: dict[str, Shell] = {}
         self._under_way: dict[str, Future[bool]] = {}
-        self._stop = threading.Event()
+        self._stopping = False
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="controller")
         self._thread = threading.Thread(target=self._run, name="control-loop", daemon=True)
         self._retention_due_at = time.monotonic()
@@ -44,12 +44,15 @@ class ControlLoop:
 
     def stop(self) -> None:
         """End after the steps under way; whoever starts next takes over what it finds."""
-        self._stop.set()
+        self._stopping = True
+        self._services.changed.set()
         self._thread.join()
         self._pool.shutdown()
 
     def _run(self) -> None:
-        while not self._stop.wait(self._services.settings.control_seconds):
+        while not self._stopping:
+            self._services.changed.wait(self._services.settings.control_seconds)
+            self._services.changed.clear()
             try:
                 self._look()
             except StoreUnavailableError as error:

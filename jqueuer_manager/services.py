@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jqueuer.ports import Artifacts, ExperimentStore, JobLedger, JobQueue, Orchestrator
 from jqueuer.settings import Settings
@@ -21,3 +22,5 @@ class Services:
     artifacts: Artifacts
     ready: Callable[[], tuple[bool, str]]
     """Whether the manager can do its work now, and if not, why."""
+    changed: threading.Event = field(default_factory=threading.Event)
+    """Set after every request that may have changed something: the control loop need not wait for its next look."""

@@ -20,7 +20,8 @@ def running_system(state: Path, *, host: str = "127.0.0.1", port: int = 0, farew
     Interrupted once, running jobs finish and the ``farewell`` is said; twice, they are ended, to run again next time.
     A request to terminate counts as an interruption.
     """
-    previous = signal.signal(signal.SIGTERM, _interrupt)
+    interruptions = _Interruptions()
+    previous = {number: signal.signal(number, interruptions.another) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         system = Embedded(state, host=host, port=port)
         system.start()
@@ -33,19 +34,30 @@ def running_system(state: Path, *, host: str = "127.0.0.1", port: int = 0, farew
             say(f"the logs of manager and agent are in {system.state_dir / 'logs'}")
             raise
         finally:
-            _stop(system)
+            _stop(system, interruptions)
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
-def _stop(system: Embedded) -> None:
+class _Interruptions:
+    """Counts them, so that a second one is not lost wherever it comes."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def another(self, number: int, frame: FrameType | None) -> None:
+        """The handler of the signals."""
+        self.count += 1
+        raise KeyboardInterrupt
+
+
+def _stop(system: Embedded, interruptions: _Interruptions) -> None:
     try:
+        if interruptions.count > 1:
+            raise KeyboardInterrupt
         system.stop()
     except KeyboardInterrupt:
         say("ending the running jobs; they run again next time")
         system.stop(force=True)
         raise
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Response, jsonify
+from flask import Response, jsonify, request
 from flask_openapi.openapi import OpenAPI
 
 from jqueuer import __version__
@@ -47,6 +47,12 @@ def create_app(services: Services) -> OpenAPI:
     app.after_request(drain)
     app.after_request(secure)
     files.document_head(app)
+
+    @app.after_request
+    def tell_the_loop(response: Response) -> Response:
+        if request.method not in {"GET", "HEAD", "OPTIONS"}:
+            services.changed.set()
+        return response
 
     @app.route(DOCUMENT)
     def openapi() -> Response:

@@ -12,7 +12,7 @@ import pytest
 from jqueuer.client import ClientError
 from jqueuer.errors import DescriptionError
 from jqueuer.records import JobRecord
-from jqueuer.submission import prepare, submit_file
+from jqueuer.submission import prepare, source_of, submit_file
 from tests.embedded.api_manager import Manager
 
 
@@ -50,7 +50,24 @@ def test_inputs_on_every_level_are_sent_and_named_by_checksum(manager: Manager, 
     assert [(file.path, file.sha256) for file in first.spec.inputs] == [("in.csv", sha256("one"))]
     assert second.spec.inputs == ()
     assert record.description.name == "study"
-    assert (record.source, record.source_digest) == (str(path), sha256(path.read_text()))
+    assert (record.source, record.source_digest) == source_of(path)
+
+
+def test_a_submission_is_another_one_once_anything_it_refers_to_has_changed(tmp_path: Path) -> None:
+    """So that a run is gone on with only where nothing was edited meanwhile."""
+    write(tmp_path, program_py="one", table_csv="n\n1\n")
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        "inputs: [program.py]\nsweep: {csv: table.csv, job: {command: [python3, program.py, '{{n}}']}}\n"
+    )
+    first = source_of(path)
+    assert source_of(path) == first
+    (tmp_path / "program.py").write_text("two")
+    second = source_of(path)
+    (tmp_path / "table.csv").write_text("n\n2\n")
+    third = source_of(path)
+    path.write_text("name: renamed\n" + path.read_text())
+    assert len({first, second, third, source_of(path)}) == 4
 
 
 def test_a_sweep_stays_ten_lines_and_carries_its_table(manager: Manager, tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def processes_of(tmp_path: Path) -> list[str]:
     found = []
     for environment in Path("/proc").glob("[0-9]*/environ"):
         try:
-            if f"JQUEUER_STATE_DIR={tmp_path}".encode() in environment.read_bytes():
+            if f"JQUEUER_EMBEDDED_IN={tmp_path}".encode() in environment.read_bytes():
                 found.append((environment.parent / "cmdline").read_text().replace("\0", " "))
         except OSError:
             continue

@@ -101,7 +101,7 @@ def test_stopping_lets_running_jobs_finish_and_leaves_no_process(
     experiment_id = system.submit(sweep(tmp_path, 10, 0.5))
     eventually(lambda: system.counts(experiment_id)["running"] == 2)
     system.embedded.stop()
-    marker = f"JQUEUER_STATE_DIR={system.embedded.state_dir}".encode()
+    marker = f"JQUEUER_EMBEDDED_IN={system.embedded.state_dir}".encode()
     left = [path for path in Path("/proc").glob("[0-9]*/environ") if _holds(path, marker)]
     assert left == []
     again = own_system()
@@ -121,11 +121,8 @@ def test_a_job_runs_on_while_the_store_is_away_and_its_outcome_is_recorded_later
 ) -> None:
     """The store stops answering for longer than several heartbeats, but not as long as the lease."""
     system = own_system()
-    experiment_id = system.submit(
-        f"""
-        jobs: [{{id: a, command: {{shell: "touch {tmp_path}/begun; until test -e {tmp_path}/end; do sleep 0.05; done"}}}}]
-        """
-    )
+    script = f"touch {tmp_path}/begun; until test -e {tmp_path}/end; do sleep 0.05; done"
+    experiment_id = system.submit(f"jobs: [{{id: a, command: {{shell: '{script}'}}}}]")
     eventually((tmp_path / "begun").exists)
     store = system.embedded.pids["store"]
     os.kill(store, signal.SIGSTOP)
