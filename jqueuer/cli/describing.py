@@ -10,9 +10,9 @@ import typer
 from jqueuer.cli.exits import Exit, WrongFileError, explain_error
 from jqueuer.cli.options import AsJson, DescriptionFile, examples
 from jqueuer.cli.output import counted, duration, say, tell, tell_json
+from jqueuer.client.submission import LINES_SUFFIXES
 from jqueuer.descriptor import Description, json_schema, read_description, read_job_line, read_jobs_header
 from jqueuer.errors import DescriptionError, Fault
-from jqueuer.submission import LINES_SUFFIXES
 
 MAX_FAULTS: Final = 200
 """A file of lines is not read on once it has more."""

@@ -20,7 +20,7 @@ from jqueuer.cli.resuming import set_others_aside, unfinished
 from jqueuer.cli.sending import send_file
 from jqueuer.cli.system import running_system
 from jqueuer.client import Client
-from jqueuer.submission import source_of
+from jqueuer.client.submission import source_of
 
 
 def add_commands(app: typer.Typer) -> None:

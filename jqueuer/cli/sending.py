@@ -8,8 +8,8 @@ from typing import Any
 from jqueuer.cli.exits import WrongFileError
 from jqueuer.cli.output import say
 from jqueuer.client import Client
+from jqueuer.client.submission import submit_file
 from jqueuer.errors import DescriptionError
-from jqueuer.submission import submit_file
 
 
 def send_file(client: Client, file: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from jqueuer.client import ClientError
-from jqueuer.downloads import DownloadError, inside, write_verified
+from jqueuer.client.downloads import DownloadError, inside, write_verified
 from jqueuer.model import POST_JOB_ID
 from jqueuer.records import LogRecord, OutputFile
 from jqueuer.states import ExperimentState

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from jqueuer.client import ClientError
+from jqueuer.client.submission import prepare, source_of, submit_file
 from jqueuer.errors import DescriptionError
 from jqueuer.records import JobRecord
-from jqueuer.submission import prepare, source_of, submit_file
 from tests.embedded.api_manager import Manager
 
 
@@ -57,9 +57,7 @@ def test_a_submission_is_another_one_once_anything_it_refers_to_has_changed(tmp_
     """So that a run is gone on with only where nothing was edited meanwhile."""
     write(tmp_path, program_py="one", table_csv="n\n1\n")
     path = tmp_path / "study.yaml"
-    path.write_text(
-        "inputs: [program.py]\nsweep: {csv: table.csv, job: {command: [python3, program.py, '{{n}}']}}\n"
-    )
+    path.write_text("inputs: [program.py]\nsweep: {csv: table.csv, job: {command: [python3, program.py, '{{n}}']}}\n")
     first = source_of(path)
     assert source_of(path) == first
     (tmp_path / "program.py").write_text("two")

@@ -11,11 +11,9 @@ from types import TracebackType
 from typing import Any, Final
 from urllib.parse import quote
 
-from jqueuer.downloads import has_content, inside, write_verified
+from jqueuer.client.downloads import has_content, inside, write_verified
+from jqueuer.client.transport import ClientError, Transport
 from jqueuer.states import ExperimentState
-from jqueuer.transport import ClientError, Transport
-
-__all__ = ["Client", "ClientError"]
 
 _API: Final = "/api/v1"
 _PAGE: Final = 500
@@ -145,8 +143,8 @@ class Client:
         """Fetch outputs, verified; what is there already is not fetched again.
 
         ``place`` says where below the directory an output goes, as parts of a path, or None for nowhere.
-        Raises :class:`~jqueuer.downloads.DownloadError` for a path that leads out of the directory, or content that
-        is not what its checksum says.
+        Raises :class:`~jqueuer.client.downloads.DownloadError` for a path that leads out of the directory, or content
+        that is not what its checksum says.
         """
         for output in self.outputs(experiment_id):
             parts = place(output)

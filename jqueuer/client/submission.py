@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from jqueuer.client import Client
+from jqueuer.client.client import Client
 from jqueuer.descriptor import Description, inline_files, read_description, read_job_line, read_jobs_header
 from jqueuer.descriptor.document import read_document
 from jqueuer.descriptor.printing import to_yaml
