@@ -224,7 +224,10 @@ class Artifacts(Protocol):
         """Keep a file under its checksum; :class:`ValueError` if the content does not match it. Returns its size."""
 
     def has_input(self, sha256: str) -> bool:
-        """Whether the file is here already."""
+        """Whether the file is here already; who asks is about to rely on it, so it counts as new again."""
+
+    def delete_inputs(self, before: float) -> int:
+        """Remove inputs that nobody sent or asked for since a moment (seconds since the epoch); how many."""
 
     def fetch_input(self, sha256: str, destination: Path) -> None:
         """Copy an input to a path; :class:`~jqueuer.errors.NotFoundError` if nobody sent it."""

@@ -14,13 +14,12 @@ from typing import Final
 import structlog
 
 from jqueuer.errors import JQueuerError, StoreUnavailableError
-from jqueuer.states import ExperimentState
 from jqueuer_manager.services import Services
 from jqueuer_manager.shell import Shell
 
 _THREADS: Final = 8
 _RETENTION_PERIOD_SECONDS: Final = 60.0
-_ENDED: Final = (ExperimentState.ACCOMPLISHED, ExperimentState.FAILED, ExperimentState.CANCELLED)
+_SUBMISSION_SECONDS: Final = 3600.0
 _RETENTION_PAGE: Final = 100
 
 log = structlog.get_logger()
@@ -86,15 +85,19 @@ def _settled(experiment_id: str, future: Future[bool]) -> bool:
 
 
 def delete_expired(services: Services) -> int:
-    """Delete ended experiments whose retention is over: records, logs and outputs; how many."""
+    """Delete ended experiments whose retention is over with all they left, and inputs nobody needs; how many."""
     before = services.experiments.now() - services.settings.retention_seconds
     deleted = offset = 0
-    while records := services.experiments.page(states=_ENDED, offset=offset, limit=_RETENTION_PAGE)[0]:
+    oldest_kept = before
+    while records := services.experiments.page(offset=offset, limit=_RETENTION_PAGE)[0]:
         for record in records:
             if record.finished_at is not None and record.finished_at < before:
                 services.experiments.delete(record.id)
                 services.artifacts.delete(record.id)
                 deleted += 1
             else:
+                oldest_kept = min(oldest_kept, record.created_at)
                 offset += 1
+    # Inputs are sent shortly before the experiment that names them.
+    services.artifacts.delete_inputs(oldest_kept - _SUBMISSION_SECONDS)
     return deleted

@@ -48,8 +48,19 @@ class DirectoryArtifacts:
         return size
 
     def has_input(self, sha256: str) -> bool:
-        """Whether the file is here."""
-        return (self._inputs / sha256).is_file()
+        """Whether the file is here; who asks is about to rely on it, so it counts as new again."""
+        try:
+            os.utime(self._inputs / sha256)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def delete_inputs(self, before: float) -> int:
+        """Remove inputs that nobody sent or asked for since a moment; how many."""
+        old = [path for path in self._inputs.glob("*") if path.stat().st_mtime < before]
+        for path in old:
+            path.unlink(missing_ok=True)
+        return len(old)
 
     def fetch_input(self, sha256: str, destination: Path) -> None:
         """Copy an input to a path; a copy, so that a job may change it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,18 @@ def test_content_that_does_not_match_is_refused_and_leaves_nothing(artifacts: Di
 def test_an_input_nobody_sent_is_not_found(artifacts: DirectoryArtifacts, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="never sent"):
         artifacts.fetch_input("0" * 64, tmp_path / "x")
+
+
+def test_inputs_nobody_asked_for_since_a_moment_are_removed(artifacts: DirectoryArtifacts, tmp_path: Path) -> None:
+    shas = {content: hashlib.sha256(content).hexdigest() for content in (b"old", b"needed again")}
+    for content, sha in shas.items():
+        artifacts.put_input(sha, io.BytesIO(content))
+    for file in (tmp_path / "artifacts" / "inputs").iterdir():
+        os.utime(file, (1000.0, 1000.0))
+    assert artifacts.has_input(shas[b"needed again"])
+    assert artifacts.delete_inputs(before=2000.0) == 1
+    assert not artifacts.has_input(shas[b"old"])
+    assert artifacts.has_input(shas[b"needed again"])
 
 
 def test_logs_are_read_in_ranges(artifacts: DirectoryArtifacts) -> None:
