@@ -19,6 +19,7 @@ from typing import IO, Any, Final
 from urllib.parse import urlsplit
 
 import requests
+import structlog
 
 from jqueuer.adapters.processes import dying_with_parent, kill_marked
 from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, connect
@@ -32,6 +33,10 @@ _MANAGER: Final = "jqueuer_manager"
 _AGENT: Final = "jqueuer_agent"
 _START_SECONDS: Final = 60.0
 _SUPERVISION_SECONDS: Final = 0.5
+_MAX_DEATHS: Final = 20
+"""A process that died so often is not mended by starting it once more."""
+
+log = structlog.get_logger()
 
 
 class Embedded:
@@ -44,9 +49,10 @@ class Embedded:
         self.url = ""
         self._host, self._port = host, port
         self._settings = settings or {}
-        self._valkey = ValkeyServer(self.state_dir / "store")
+        self._valkey = ValkeyServer(self.state_dir / "store", {MARKER: str(self.state_dir)})
         self._lock: IO[str] | None = None
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._deaths: dict[str, int] = {}
         self._spawning = threading.Lock()
         self._stopping = threading.Event()
         self._stopped = threading.Event()
@@ -124,13 +130,14 @@ class Embedded:
             MARKER: str(self.state_dir),
             "JQUEUER_HOST": self._host,
             "JQUEUER_PORT": str(self._port),
+            "JQUEUER_NODE": "local",  # whatever this machine is called today, its containers are found again
         }
-        with (logs / f"{module}.log").open("ab") as log:
+        with (logs / f"{module}.log").open("ab") as output:
             return subprocess.Popen(
                 [sys.executable, "-m", module],
                 stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
+                stdout=output,
+                stderr=output,
                 env=environment,
                 start_new_session=True,
                 preexec_fn=dying_with_parent(signal.SIGKILL),
@@ -150,23 +157,29 @@ class Embedded:
         raise JQueuerError(f"the manager did not start within {_START_SECONDS:g} s; see {self.state_dir}/logs")
 
     def check(self) -> None:
-        """:class:`JQueuerError` if one of the processes has died."""
+        """:class:`JQueuerError` if a process has died before all were up, or died again and again since."""
         for module, process in self._processes.items():
-            if process.poll() is not None:
-                log = self.state_dir / "logs" / f"{module}.log"
-                raise JQueuerError(f"{module} ended with status {process.returncode}; its last words are in {log}")
+            died = process.poll() is not None and self._supervisor.ident is None
+            if died or self._deaths.get(module, 0) >= _MAX_DEATHS:
+                words = self.state_dir / "logs" / f"{module}.log"
+                raise JQueuerError(f"{module} does not stay up; its last words are in {words}")
 
     def _supervise(self) -> None:
-        """Start what dies again; the new one takes over what it finds."""
-        while not self._stopping.wait(_SUPERVISION_SECONDS):
+        """Start what dies again; the new one takes over what it finds. The store is needed until all have stopped."""
+        while not self._stopped.wait(_SUPERVISION_SECONDS):
             with self._spawning:
-                if not self._valkey.running and not self._stopping.is_set():
-                    self._valkey.start()
-            for module, process in list(self._processes.items()):
-                with self._spawning:
-                    if process.poll() is not None and not self._stopping.is_set():
-                        self._processes[module] = self._spawn(module)
-        self._stopped.wait()  # what this thread started would die with it
+                try:
+                    self._replace_the_dead()
+                except (JQueuerError, OSError) as error:
+                    log.error("could not start it again; trying once more", error=str(error))
+
+    def _replace_the_dead(self) -> None:
+        if not self._valkey.running:
+            self._valkey.start()
+        for module, process in list(self._processes.items()):
+            if process.poll() is not None and not self._stopping.is_set():
+                self._deaths[module] = self._deaths.get(module, 0) + 1
+                self._processes[module] = self._spawn(module)
 
     def stop(self, *, force: bool = False) -> None:
         """Stop everything: running jobs finish first; with ``force`` they are ended and run again another time."""
@@ -177,8 +190,10 @@ class Embedded:
             self._processes.pop(module, None)
         if force:
             kill_marked(self._marker)
-        self._valkey.stop()
         self._stopped.set()
+        if self._supervisor.ident is not None:
+            self._supervisor.join()
+        self._valkey.stop()
         if self._lock is not None:
             self._lock.close()
             self._lock = None

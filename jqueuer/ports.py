@@ -119,8 +119,8 @@ class JobLedger(Protocol):
     def add(self, experiment_id: str, jobs: Sequence[Job]) -> None:
         """Append jobs in order; :class:`~jqueuer.errors.ConflictError` names an id that is there already."""
 
-    def add_post(self, experiment_id: str, job: Job) -> bool:
-        """Queue the post command; False if it was queued before."""
+    def add_post(self, experiment_id: str, job: Job) -> None:
+        """Queue the post command, unless it was queued before."""
 
     def claim(self, experiment_id: str, job_id: str, *, container: str, node: str) -> Claim | None:
         """The next attempt at a queued job under a fresh token, or None where there is nothing to run.

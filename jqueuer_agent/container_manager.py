@@ -111,7 +111,7 @@ class ContainerManager:
         )
         try:
             return run.run()
-        except (StoreUnavailableError, OSError) as error:
+        except Exception as error:  # whatever it is, the job must have an outcome
             log.exception("the attempt could not be carried out", job=claim.job_id)
             return run.broken_off(f"node {self.spec.node} could not carry it out: {error}")
 

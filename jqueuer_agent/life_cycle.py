@@ -204,10 +204,17 @@ class JobRun:
             raise _Failed(f"{len(found)} output files are more than the {self.limits.output_files} allowed")
         if size_bytes > self.limits.output_bytes:
             raise _Failed(f"{size_bytes} bytes of outputs are more than the {self.limits.output_bytes} allowed")
-        return tuple(self._put_output(name, path) for name, path in found.items())
+        # Links first: what they lead to is moved away when its own turn comes.
+        ordered = sorted(found.items(), key=lambda output: output[1].resolve() == output[1])
+        try:
+            return tuple(sorted((self._put_output(*output) for output in ordered), key=lambda kept: kept.path))
+        except OSError as error:
+            raise _Failed(f"an output could not be kept: {error}") from None
 
     def _put_output(self, name: str, path: Path) -> OutputFile:
         self._keep_the_lease()
+        if not name.isprintable():
+            raise _Failed(f"the name of the output {name!r} is not text")
         return self.artifacts.put_output(self.claim.experiment_id, self.claim.job_id, self.claim.token, name, path)
 
     def _capture(self, stream: str) -> LogCapture:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import structlog
 
 from jqueuer.errors import StoreUnavailableError
 from jqueuer.ports import ContainerHandle, Containers, JobLedger
+
+_DRAIN_LOOK_SECONDS: Final = 0.05
 
 log = structlog.get_logger()
 
@@ -53,8 +56,8 @@ class ContainerUpdater:
         while not stop.is_set():
             try:
                 self.update()
-            except StoreUnavailableError as error:
-                log.warning("the store is away; looking again", error=str(error))
+            except Exception:
+                log.exception("the look at the containers failed; looking again")
             stop.wait(pause_seconds)
         self.drain()
 
@@ -70,17 +73,17 @@ class ContainerUpdater:
             elif handle.draining:
                 self._stop(managed)
             elif not managed.announced and managed.ready.is_set():
-                managed.announced = True
                 self.containers.ready(handle)
+                managed.announced = True
 
     def _collect_ended(self) -> None:
         for container_id, managed in list(self._managed.items()):
             if managed.process.exitcode is None:
                 continue
             managed.process.join()
-            planned = managed.stopping and managed.process.exitcode == 0
-            self.containers.end(managed.handle, planned=planned)
+            planned = managed.stopping and managed.process.exitcode in (0, -signal.SIGTERM)
             released = self.ledger.release(managed.handle.experiment_id, container_id)
+            self.containers.end(managed.handle, planned=planned)
             del self._managed[container_id]
             if not planned:
                 log.warning(
@@ -88,7 +91,7 @@ class ContainerUpdater:
                 )
 
     def _stop(self, managed: _Managed) -> None:
-        if not managed.stopping and (managed.ready.is_set() or managed.process.exitcode is not None):
+        if not managed.stopping:  # one that is not ready yet has no job, and may well be ended at once
             managed.stopping = True
             managed.process.terminate()
 
@@ -97,7 +100,8 @@ class ContainerUpdater:
         while self._managed:
             for managed in self._managed.values():
                 self._stop(managed)
-            for managed in self._managed.values():
-                managed.process.join(0.05)
-                break
-            self._collect_ended()
+            next(iter(self._managed.values())).process.join(_DRAIN_LOOK_SECONDS)
+            try:
+                self._collect_ended()
+            except StoreUnavailableError as error:
+                log.warning("the store is away; looking again", error=str(error))

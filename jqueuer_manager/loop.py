@@ -69,7 +69,7 @@ class ControlLoop:
                 self._under_way[experiment_id] = self._pool.submit(shell.look)
         if time.monotonic() >= self._retention_due_at:
             self._retention_due_at = time.monotonic() + _RETENTION_PERIOD_SECONDS
-            self._pool.submit(delete_expired, self._services)
+            self._pool.submit(_tidy, self._services)
 
 
 def _settled(experiment_id: str, future: Future[bool]) -> bool:
@@ -84,14 +84,22 @@ def _settled(experiment_id: str, future: Future[bool]) -> bool:
     return False
 
 
+def _tidy(services: Services) -> None:
+    try:
+        delete_expired(services)
+    except Exception:
+        log.exception("what has expired could not be deleted; trying again later")
+
+
 def delete_expired(services: Services) -> int:
     """Delete ended experiments whose retention is over with all they left, and inputs nobody needs; how many."""
     before = services.experiments.now() - services.settings.retention_seconds
     deleted = offset = 0
     oldest_kept = before
+    active = set(services.experiments.active())
     while records := services.experiments.page(offset=offset, limit=_RETENTION_PAGE)[0]:
         for record in records:
-            if record.finished_at is not None and record.finished_at < before:
+            if record.finished_at is not None and record.finished_at < before and record.id not in active:
                 services.experiments.delete(record.id)
                 services.artifacts.delete(record.id)
                 deleted += 1

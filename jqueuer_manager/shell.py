@@ -33,7 +33,7 @@ from jqueuer.controller import (
 from jqueuer.errors import NotFoundError
 from jqueuer.model import POST_JOB_ID, Job, Task
 from jqueuer.records import ExperimentRecord, JournalEntry
-from jqueuer.states import JobState
+from jqueuer.states import ExperimentState, JobState
 from jqueuer_manager.services import Services
 
 _REPUBLISH_BATCH: Final = 1000
@@ -83,6 +83,8 @@ class Shell:
         service = services.orchestrator.status(self._id)
         if record is None:
             return Observation(now=services.experiments.now(), record=None, service=service)
+        if record.state is ExperimentState.CANCELLED:
+            services.ledger.cancel(self._id)  # whoever cancelled it may have been cut short
         post, post_problem = self._post(record)
         observation = Observation(
             now=services.experiments.now(),
@@ -156,10 +158,9 @@ class Shell:
         self._services.experiments.journal(self._id, entry)
 
     def _republish(self) -> None:
-        start = 0
-        while batch := self._services.ledger.queued(self._id, start, _REPUBLISH_BATCH):
-            self._services.queue.publish(self._id, batch)
-            start += _REPUBLISH_BATCH
+        queued = self._services.ledger.counts(self._id).queued
+        for start in range(0, max(queued, 1), _REPUBLISH_BATCH):
+            self._services.queue.publish(self._id, self._services.ledger.queued(self._id, start, _REPUBLISH_BATCH))
 
     def _queue_post(self) -> None:
         record = self._record()

@@ -102,6 +102,8 @@ class CeleryJobQueue:
                 queue = self._queue(experiment_id)(channel)
                 queue.purge()  # on Redis a queue is gone when it is empty, and only then
                 queue.delete()
+                if isinstance(channel, redis_transport.Channel):
+                    channel.forget_unacknowledged(queue.name)
 
     def _connection(self) -> Any:
         # Any: the type stubs take the pool's connections for producers.

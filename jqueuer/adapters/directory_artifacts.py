@@ -95,10 +95,13 @@ class DirectoryArtifacts:
             return b"", 0
 
     def put_output(self, experiment_id: str, job_id: str, attempt: int, path: str, source: Path) -> OutputFile:
-        """Keep an output; the source is moved where that is possible, copied otherwise."""
+        """Keep an output; the source is moved, or copied where a link leads to it."""
         destination = self._output(experiment_id, job_id, attempt, path)
         destination.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(source, destination)
+        if source.resolve() == source:
+            shutil.move(source, destination)
+        else:  # by way of a link: the file itself may be an output as well
+            shutil.copyfile(source, destination)
         with destination.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256")
             return OutputFile(path=path, size_bytes=file.tell(), sha256=digest.hexdigest())

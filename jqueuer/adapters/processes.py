@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_GONE_SECONDS = 10.0
 
 
 def dying_with_parent(number: signal.Signals = signal.SIGTERM) -> Callable[[], None]:
@@ -64,12 +66,16 @@ def _children() -> list[int]:
 
 
 def kill_marked(marker: str) -> int:
-    """SIGKILL every process whose environment holds ``marker`` (``NAME=value``); how many there were (Linux)."""
-    sought, killed = marker.encode(), 0
+    """SIGKILL every process whose environment holds ``marker`` (``NAME=value``) and see it gone; how many (Linux)."""
+    sought, killed = marker.encode(), list[int]()
     for environment in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError, ProcessLookupError):
             pid = int(environment.parent.name)
             if pid != os.getpid() and sought in environment.read_bytes().split(b"\0"):
+                ended = os.pidfd_open(pid)
                 os.kill(pid, signal.SIGKILL)
-                killed += 1
-    return killed
+                killed.append(ended)
+    for ended in killed:
+        select.select([ended], [], [], _GONE_SECONDS)
+        os.close(ended)
+    return len(killed)

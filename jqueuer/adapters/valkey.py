@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
@@ -24,10 +25,14 @@ _START_SECONDS: Final = 30.0
 
 
 class ValkeyServer:
-    """A server on a Unix socket whose append-only file lies in ``directory``; a context manager."""
+    """A server on a Unix socket whose append-only file lies in ``directory``; a context manager.
 
-    def __init__(self, directory: Path) -> None:
+    ``environment`` is added to the process's own, for whoever wants to recognize it.
+    """
+
+    def __init__(self, directory: Path, environment: dict[str, str] | None = None) -> None:
         self.directory = directory.resolve()
+        self._environment = environment or {}
         self._process: subprocess.Popen[bytes] | None = None
         self._short: tempfile.TemporaryDirectory[str] | None = None
         self.socket = self.directory / "valkey.sock"
@@ -68,6 +73,7 @@ class ValkeyServer:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, **self._environment},
             start_new_session=True,
             preexec_fn=dying_with_parent(),
         )
@@ -86,7 +92,7 @@ class ValkeyServer:
                         break
                     time.sleep(0.01)  # the server announces nothing on a socket that does not exist yet
         words = log.read_text(errors="replace").splitlines()[-3:] if log.exists() else []
-        self.stop()
+        self.kill()
         raise StoreUnavailableError(f"the embedded store did not start in {self.directory}: {' / '.join(words)}")
 
     def stop(self) -> None:

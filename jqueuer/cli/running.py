@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,7 +51,7 @@ def run(
         Client(system.url) as client,
     ):
         experiment_id = _begin(client, file)
-        ended = _see_through(client, experiment_id)
+        ended = _see_through(client, experiment_id, system.check)
         summary = client.summary(experiment_id)
         summary["results"] = fetch_results(client, experiment_id, results / experiment_id)
     if as_json:
@@ -92,6 +93,11 @@ def _begin(client: Client, file: Path) -> str:
     return str(found["id"])
 
 
-def _see_through(client: Client, experiment_id: str) -> dict[str, Any]:
+def _see_through(client: Client, experiment_id: str, check: Callable[[], None]) -> dict[str, Any]:
     with progress() as show:
-        return client.wait(experiment_id, watch=show)
+
+        def watch(experiment: dict[str, Any]) -> None:
+            check()
+            show(experiment)
+
+        return client.wait(experiment_id, watch=watch)

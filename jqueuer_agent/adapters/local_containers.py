@@ -116,7 +116,7 @@ class LocalContainers:
         kill_marked(f"JQUEUER_CONTAINER={handle.id}")
         self._registry.ended(handle.experiment_id, handle.id)
         shutil.rmtree(self.directory_of(handle.id), ignore_errors=True)
-        del self._containers[handle.id]
+        self._containers.pop(handle.id, None)
         if not planned:
             deaths = self._deaths[handle.experiment_id] = self._deaths.get(handle.experiment_id, 0) + 1
             pause = min(_LONGEST_PAUSE_SECONDS, 0.1 * 2**deaths)

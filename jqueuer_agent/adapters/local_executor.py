@@ -56,19 +56,14 @@ class LocalExecutor:
             )
         except OSError as error:
             return _not_started(role, argv, working_directory, error)
-        with process:
-            try:
-                watch = _Watch(process, write, started, timeout_seconds, self._heartbeat)
-                problem = watch.until_exit(keep_going)
-                if problem:
-                    _signal_group(process, signal.SIGTERM)
-                    watch.until_exit_or(time.monotonic() + self._grace)
-            finally:
-                # Not reaped yet, so the group cannot belong to anybody else; and nothing may outlive what went wrong.
-                _signal_group(process, signal.SIGKILL)
+        watch = _Watch(process, write, started, timeout_seconds, self._heartbeat)
+        try:
+            problem = self._see_through(process, watch, keep_going)
             watch.drain()
+        finally:
             watch.close()
-        end_descendants()
+            process.__exit__(None, None, None)  # reaps it and closes its pipes
+            end_descendants()
         status = process.returncode
         return CommandResult(
             role=role,
@@ -77,6 +72,17 @@ class LocalExecutor:
             seconds=round(time.monotonic() - started, 6),
             problem=problem,
         )
+
+    def _see_through(self, process: subprocess.Popen[bytes], watch: _Watch, keep_going: Callable[[], bool]) -> str:
+        try:
+            problem = watch.until_exit(keep_going)
+            if problem:
+                _signal_group(process, signal.SIGTERM)
+                watch.until_exit_or(time.monotonic() + self._grace)
+            return problem
+        finally:
+            # Not reaped yet, so the group cannot belong to anybody else; and nothing may outlive what went wrong.
+            _signal_group(process, signal.SIGKILL)
 
 
 class _Watch:

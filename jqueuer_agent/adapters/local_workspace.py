@@ -51,5 +51,5 @@ class LocalWorkspace:
         for name in sorted(glob.glob(pattern, root_dir=root, recursive=True, include_hidden=True)):
             path = (root / name).resolve()
             if path.is_file() and path.is_relative_to(root):
-                found.append((os.path.normpath(name), path))
+                found.append((os.path.normpath(name), root / name))
         return found

@@ -11,9 +11,11 @@ from __future__ import annotations
 from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 
-from jqueuer.errors import ConflictError
+from jqueuer.errors import ConflictError, NotFoundError
+from jqueuer.model import POST_JOB_ID
 from jqueuer.records import ExperimentRecord, JournalEntry
 from jqueuer.states import ExperimentState as State
+from jqueuer.states import JobState
 from jqueuer_manager.api.answers import answer
 from jqueuer_manager.api.parameters import PREFIX, ExperimentPath
 from jqueuer_manager.api.problems import documented
@@ -82,14 +84,22 @@ def _retry(services: Services, experiment_id: str) -> int:
     if record.state not in (State.FAILED, State.CANCELLED):
         raise _conflict("retry", record.state, (State.FAILED, State.CANCELLED))
     refuse_unsettled(services, record)
+    counts = ledger.counts(experiment_id)
+    if counts.accomplished == counts.total and not _post_may_be_retried(services, experiment_id):
+        raise ConflictError("the experiment has no failed or cancelled job to retry")
     jobs = ledger.retry_failed(experiment_id)
     counts = ledger.counts(experiment_id)
-    if not counts.queued:
-        raise ConflictError("the experiment has no failed or cancelled job to retry")
     # Every queued job is handed out as due now: none must be published a second time by position.
     store.set_published(experiment_id, counts.total)
     _move(services, experiment_id, "retry", (State.FAILED, State.CANCELLED), State.RUNNING)
     return jobs
+
+
+def _post_may_be_retried(services: Services, experiment_id: str) -> bool:
+    try:
+        return services.ledger.job(experiment_id, POST_JOB_ID).state is not JobState.ACCOMPLISHED
+    except NotFoundError:
+        return services.experiments.get(experiment_id).description.post is not None
 
 
 def _move(services: Services, experiment_id: str, action: str, expected: tuple[State, ...], target: State) -> None:

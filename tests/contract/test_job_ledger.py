@@ -9,6 +9,7 @@ import pytest
 
 from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger
 from jqueuer.adapters.redis_store.connection import StoreClient
+from jqueuer.adapters.redis_store.experiments import experiment_key
 from jqueuer.errors import ConflictError, NotFoundError
 from jqueuer.model import POST_JOB_ID, Experiment, FailurePolicy, Job, Task
 from jqueuer.ports import Renewal
@@ -189,13 +190,40 @@ def test_an_id_can_be_taken_only_once_and_nothing_of_its_batch_is_added(world: W
 
 
 def test_the_post_command_is_run_like_a_job_and_counted_nowhere(world: World) -> None:
-    assert world.ledger.add_post(X, a_job("post"))
-    assert not world.ledger.add_post(X, a_job("post"))
+    world.ledger.add_post(X, a_job("post"))
     claim = world.claim(POST_JOB_ID)
+    world.ledger.add_post(X, a_job("post"))
+    assert world.ledger.job(X, POST_JOB_ID).state is JobState.RUNNING
     assert world.end(claim, "accomplished") is JobState.ACCOMPLISHED
     assert world.ledger.counts(X) == Counts(queued=3)
     assert world.ledger.statistics(X).attempts == 0
     assert world.ledger.job(X, POST_JOB_ID).state is JobState.ACCOMPLISHED
+
+
+def test_a_retried_post_command_runs_again_under_a_higher_token(world: World) -> None:
+    world.ledger.add_post(X, a_job("post"))
+    first = world.claim(POST_JOB_ID)
+    world.end(first, "failed", retry=False)
+    world.ledger.retry_failed(X)
+    with pytest.raises(NotFoundError):
+        world.ledger.job(X, POST_JOB_ID)
+    world.ledger.add_post(X, a_job("post"))
+    second = world.claim(POST_JOB_ID)
+    assert second.token == first.token + 1
+    assert world.end(first, "accomplished") is None
+    assert [attempt.outcome for attempt in world.ledger.job(X, POST_JOB_ID).attempts] == [AttemptOutcome.FAILED, None]
+
+
+def test_what_is_asked_twice_because_an_answer_was_lost_is_done_once(world: World) -> None:
+    """The client repeats a call whose connection broke; it cannot know whether it was carried out."""
+    first = world.claim("a", "c1")
+    assert world.claim("a", "c1") == first
+    assert world.ledger.statistics(X).attempts == 1
+    batch = [3, *(part for job in ("d", "e") for part in (job, a_job(job).model_dump_json(), 1))]
+    keys = [experiment_key(X), experiment_key(X)]
+    assert [world.ledger._add(keys=keys, args=batch) for _ in range(2)] == [None, None]
+    assert world.ledger.counts(X).total == 5
+    assert world.ledger.statistics(X).tasks_defined == 5
 
 
 def test_sums_add_up_over_what_ran(world: World) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from jqueuer.client import ClientError
 from tests.embedded.running import System
 
 Wait = Callable[..., None]
@@ -131,3 +132,29 @@ def test_a_job_runs_on_while_the_store_is_away_and_its_outcome_is_recorded_later
     os.kill(store, signal.SIGCONT)
     assert system.api.wait(experiment_id, poll_seconds=0.05)["state"] == "accomplished"
     assert system.api.summary(experiment_id)["attempts"] == 1
+
+
+def test_no_container_is_stuck_after_the_store_died_under_an_acknowledgement(
+    own_system: Callable[[], System], eventually: Wait
+) -> None:
+    """Short jobs in one container, and the store killed in between again and again: some deaths hit an answer."""
+    system = own_system()
+    experiment_id = system.submit(
+        """
+        sweep:
+          parameters: {n: {from: 1, to: 2500, step: 1}}
+          job: {command: ["true"]}
+        """
+    )
+    for done in (200, 700, 1200, 1700):
+        eventually(lambda done=done: _accomplished(system, experiment_id) >= done, 60)
+        os.kill(system.embedded.pids["store"], signal.SIGKILL)
+    ended = system.api.wait(experiment_id, poll_seconds=0.05)
+    assert (ended["state"], ended["jobs"]["accomplished"]) == ("accomplished", 2500)
+
+
+def _accomplished(system: System, experiment_id: str) -> int:
+    try:
+        return system.counts(experiment_id)["accomplished"]
+    except ClientError:
+        return 0  # the store is away

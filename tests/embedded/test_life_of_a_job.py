@@ -237,3 +237,43 @@ def test_a_failing_post_command_fails_the_experiment_and_says_so(system: System)
     ended = system.api.wait(experiment_id, poll_seconds=0.05)
     assert (ended["state"], ended["jobs"]["accomplished"]) == ("failed", 1)
     assert "post command failed: task 1 ended with status 4" in ended["reason"]
+
+
+def test_a_link_beside_its_target_is_an_output_too(system: System, tmp_path: Path) -> None:
+    summary = system.run(
+        """
+        on_failure: {action: cancel}
+        jobs: [{id: a, command: {shell: "echo one > result; ln -s result latest"}, outputs: ["*"]}]
+        """
+    )
+    assert summary["state"] == "accomplished"
+    fetched = sorted(system.api.download(summary["experiment_id"], tmp_path))
+    assert [(path.name, path.read_text()) for path in fetched] == [("latest", "one\n"), ("result", "one\n")]
+
+
+def test_an_output_whose_name_is_no_text_fails_the_job_and_keeps_its_log(system: System) -> None:
+    summary = system.run(
+        """
+        on_failure: {action: cancel}
+        jobs: [{id: a, command: {shell: 'echo said; touch "$(printf "\\377")"'}, outputs: ["*"]}]
+        """
+    )
+    (attempt,) = system.attempts(summary["experiment_id"], "a")
+    assert "is not text" in attempt["reason"]
+    assert system.log(summary["experiment_id"], "a") == "said\n"
+
+
+def test_a_failed_post_command_can_be_retried_alone(system: System, tmp_path: Path) -> None:
+    summary = system.run(
+        f"""
+        on_failure: {{action: cancel}}
+        jobs: [{{id: a, command: ["true"]}}]
+        post: {{command: [test, -e, {tmp_path}/mended]}}
+        """
+    )
+    assert summary["state"] == "failed"
+    (tmp_path / "mended").touch()
+    system.api.retry(summary["experiment_id"])
+    assert system.api.wait(summary["experiment_id"], poll_seconds=0.05)["state"] == "accomplished"
+    assert len(system.attempts(summary["experiment_id"], "a")) == 1
+    assert len(system.attempts(summary["experiment_id"], "@post")) == 2

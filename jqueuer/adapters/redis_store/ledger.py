@@ -49,10 +49,10 @@ class RedisJobLedger:
         if taken:
             raise ConflictError(f"two jobs have the id {taken!r}")
 
-    def add_post(self, experiment_id: str, job: Job) -> bool:
-        """Queue the post command; False if it was queued before."""
+    def add_post(self, experiment_id: str, job: Job) -> None:
+        """Queue the post command, unless it was queued before."""
         spec = job.model_dump_json(exclude_defaults=True)
-        return not self._add(keys=_keys(experiment_id, POST_JOB_ID), args=[0, POST_JOB_ID, spec, len(job.tasks)])
+        self._add(keys=_keys(experiment_id, POST_JOB_ID), args=[0, POST_JOB_ID, spec, len(job.tasks)])
 
     def claim(self, experiment_id: str, job_id: str, *, container: str, node: str) -> Claim | None:
         """The next attempt at a queued job, or None."""
@@ -160,7 +160,7 @@ class RedisJobLedger:
         """One job with its attempts."""
         lane = _keys(experiment_id, job_id)[1]
         fields = self._client.hgetall(f"{lane}:job:{job_id}")
-        if not fields:
+        if "state" not in fields:
             raise NotFoundError(f"experiment {experiment_id!r} has no job {job_id!r}")
         return _record(fields)
 
@@ -208,9 +208,11 @@ class RedisJobLedger:
         """Queue failed and cancelled jobs again with fresh attempts."""
         lane = _keys(experiment_id)
         moved = sum(self._move_all(lane, state, JobState.QUEUED) for state in (JobState.FAILED, JobState.CANCELLED))
-        base = _keys(experiment_id, POST_JOB_ID)[1]  # the post command will run after the new last job
-        post_keys = [f"{base}:{suffix}" for suffix in ("order", "queued", "accomplished", "failed", "cancelled", "due")]
-        self._client.unlink(*post_keys, f"{base}:job:{POST_JOB_ID}")
+        post = _keys(experiment_id, POST_JOB_ID)[1]  # it runs once more after the new last job, under a higher token
+        with self._client.pipeline() as batch:
+            batch.unlink(*(f"{post}:{suffix}" for suffix in ("order", "accomplished", "failed", "cancelled")))
+            batch.hdel(f"{post}:job:{POST_JOB_ID}", "state", "failures", "lost", "not_before")
+            batch.execute()
         return moved
 
     def _move_all(self, keys: list[str], source: JobState, target: JobState) -> int:

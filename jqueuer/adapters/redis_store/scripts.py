@@ -50,14 +50,21 @@ ADD = (
     + """
 -- ARGV: first position, then id, spec, number of tasks of each job. Returns the first id that is there already.
 local position = tonumber(ARGV[1])
+-- A batch that is there already, because its answer was lost, is no clash.
+local function there(i, at)
+  local found = redis.call('ZSCORE', lane .. ':order', ARGV[i])
+  return found and (tonumber(found) == at and redis.call('HGET', job_key(ARGV[i]), 'spec') == ARGV[i + 1] and 2 or 1)
+end
+if there(2, position) == 2 then return false end
 for i = 2, #ARGV, 3 do
-  if redis.call('ZSCORE', lane .. ':order', ARGV[i]) then return ARGV[i] end
+  if there(i, -1) then return ARGV[i] end
 end
 for i = 2, #ARGV, 3 do
   local id = ARGV[i]
   redis.call('ZADD', lane .. ':order', position, id)
   redis.call('ZADD', lane .. ':queued', position, id)
-  redis.call('HSET', job_key(id), 'i', position, 'spec', ARGV[i + 1], 'state', 'queued', 'token', 0)
+  redis.call('HSET', job_key(id), 'i', position, 'spec', ARGV[i + 1], 'state', 'queued')
+  redis.call('HSETNX', job_key(id), 'token', 0)
   sum('tasks_defined', ARGV[i + 2])
   position = position + 1
 end
@@ -70,7 +77,11 @@ CLAIM = (
     + """
 -- ARGV: id, container, node, lease in ms
 local id, job = ARGV[1], job_key(ARGV[1])
-local found = redis.call('HMGET', job, 'state', 'not_before', 'spec')
+local found = redis.call('HMGET', job, 'state', 'not_before', 'spec', 'container', 'token')
+if found[1] == 'running' and found[4] == ARGV[2] then  -- a container holds one job at a time: its answer was lost
+  local begun = cjson.decode(redis.call('HGET', job, 'a:' .. found[5]))['started_at']
+  return {tonumber(found[5]), math.floor(begun * 1000), found[3]}
+end
 if found[1] ~= 'queued' then return false end
 local gate = redis.call('HGET', x, 'state')
 if gate ~= 'running' and gate ~= 'finishing' then return false end
