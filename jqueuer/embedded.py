@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -25,6 +26,7 @@ from jqueuer.adapters.processes import dying_with_parent, kill_marked
 from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, connect
 from jqueuer.adapters.valkey import ValkeyServer
 from jqueuer.errors import ConflictError, JQueuerError
+from jqueuer.settings import load_settings
 
 MARKER: Final = "JQUEUER_EMBEDDED_IN"
 """In the environment of every process of an embedded run, and of nothing that a user starts: what to clean up after."""
@@ -79,10 +81,12 @@ class Embedded:
 
     def start(self) -> None:
         """Start everything and wait until the manager answers."""
+        load_settings()  # what is wrong with them is better said here than in the logs of two processes
         self.state_dir.mkdir(parents=True, exist_ok=True)
         self._take_lock()
         try:
             kill_marked(self._marker)
+            self._refuse_taken_port()
             self._valkey.start()
             self._release_jobs()
             announcement = self.state_dir / "manager.json"
@@ -110,6 +114,15 @@ class Embedded:
         self._lock.truncate(0)
         self._lock.write(str(os.getpid()))
         self._lock.flush()
+
+    def _refuse_taken_port(self) -> None:
+        with socket.socket() as attempt:
+            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                attempt.bind((self._host, self._port))
+            except OSError as error:
+                where = f"{self._host}:{self._port}"
+                raise ConflictError(f"cannot listen on {where}: {error.strerror}; choose another port") from None
 
     def _release_jobs(self) -> None:
         """No container survived the processes it lived in, and no job is to blame: all are queued again at once."""

@@ -52,6 +52,9 @@ class GuardedGroup(TyperGroup):
             raise typer.Exit(Exit.INTERRUPTED) from None
         except JQueuerError as error:
             raise typer.Exit(explain_error(error)) from None
+        except OSError as error:
+            say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+            raise typer.Exit(Exit.REFUSED) from None
 
 
 def explain_error(error: JQueuerError) -> Exit:

@@ -27,8 +27,17 @@ def tell_summary(summary: dict[str, Any], *, name: str = "", reason: str = "") -
         tell(title.plain)
         for label, value in rows:
             tell(f"  {label:<13}{value}")
-    if summary["deadline_met"] is False:
+    if summary["deadline_met"] is False and summary["state"] == "accomplished":
         say("notice: the deadline was missed")
+
+
+def tell_failures(failed: list[dict[str, Any]], total: int) -> None:
+    """Say which jobs failed and why: the first ones, and where to see the rest."""
+    for job in failed:
+        say(f"failed: {job['id']}: {job['reason']}")
+    if total > len(failed):
+        say(f"failed: {total - len(failed)} more")
+    say("what they wrote: start `jqueuer serve` here, then `jqueuer logs ID JOB --stderr`")
 
 
 def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -53,6 +62,8 @@ def _deadline(summary: dict[str, Any]) -> str:
     end = "not finished" if finished is None else f"finished after {duration(finished)}"
     if deadline is None:
         return f"none; {end}"
+    if summary["state"] in ("failed", "cancelled"):
+        return f"{summary['state']} after {duration(finished or 0.0)} (deadline {duration(deadline)})"
     verdict = {True: "met", False: "missed", None: "open"}[summary["deadline_met"]]
     if finished is not None:
         margin = deadline - finished

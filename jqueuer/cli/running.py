@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import signal
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -16,12 +17,14 @@ from jqueuer.cli.fetching import fetch_results
 from jqueuer.cli.options import DEFAULT_STATE, AsJson, DescriptionFile, StateDirectory, StrictDeadline, examples
 from jqueuer.cli.output import counted, say, tell, tell_json
 from jqueuer.cli.progress import progress
-from jqueuer.cli.report import tell_summary
-from jqueuer.cli.resuming import set_others_aside, unfinished
+from jqueuer.cli.report import tell_failures, tell_summary
+from jqueuer.cli.resuming import Undelivered, set_others_aside, unfinished
 from jqueuer.cli.sending import send_file
 from jqueuer.cli.system import running_system
 from jqueuer.client import Client
 from jqueuer.client.submission import source_of
+
+_FAILURES_SHOWN: Final = 5
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -46,18 +49,24 @@ def run(
     that has ended starts anew. Interrupted by Ctrl-C, running jobs finish first; by a second Ctrl-C they are ended.
     """
     read_file(file)
+    results.mkdir(parents=True, exist_ok=True)  # now rather than after all the computing
     with (
         running_system(state, farewell="the same command goes on with the experiment") as system,
         Client(system.url) as client,
     ):
-        experiment_id = _begin(client, file)
+        undelivered = Undelivered(state)
+        experiment_id = _begin(client, file, undelivered)
         ended = _see_through(client, experiment_id, system.check)
         summary = client.summary(experiment_id)
         summary["results"] = fetch_results(client, experiment_id, results / experiment_id)
+        failed = list(islice(client.jobs(experiment_id, state="failed"), _FAILURES_SHOWN))
+        undelivered.remove(experiment_id)
     if as_json:
         tell_json(summary, line=True)
     else:
         tell_summary(summary, name=ended["name"], reason=ended["reason"])
+    if failed:
+        tell_failures(failed, summary["jobs"]["failed"])
     raise typer.Exit(exit_code(summary, strict_deadline=strict_deadline))
 
 
@@ -75,18 +84,26 @@ def serve(
             tell_json({"url": system.url, "pids": system.pids}, line=True)
         else:
             tell(f"serving at {system.url}, remembering in {system.state_dir}; Ctrl-C ends it")
+            with Client(system.url) as client:
+                for experiment in client.experiments(states=("running", "finishing")):
+                    say(f"notice: {experiment['id']} was not finished last time; it goes on")
         signal.pause()  # until one of them interrupts
 
 
-def _begin(client: Client, file: Path) -> str:
-    """The experiment of this file that was not finished last time, or a new one."""
-    found = unfinished(client, *source_of(file))
-    set_others_aside(client, keep=found["id"] if found else None)
+def _begin(client: Client, file: Path, undelivered: Undelivered) -> str:
+    """The experiment of this file that was not finished, or not delivered, last time; or a new one."""
+    source, digest = source_of(file)
+    found = unfinished(client, source, digest, undelivered)
+    set_others_aside(client, keep=found["id"] if found else None, source=source)
     if found is None:
         answer = send_file(client, file)
+        undelivered.add(answer["id"])
         say(f"{answer['id']}: {counted(answer['jobs'], 'job')}")
         return str(answer["id"])
     jobs = found["jobs"]
+    if found["finished_at"] is not None:
+        say(f"{found['id']}: it ended while the last run was leaving; here are its results")
+        return str(found["id"])
     say(f"{found['id']}: going on where it stopped, {jobs['accomplished']} of {jobs['total']} jobs are accomplished")
     if found["state"] == "paused":
         client.resume(found["id"])

@@ -18,7 +18,7 @@ from jqueuer.records import (
     ServiceStatus,
     Statistics,
 )
-from jqueuer.states import ContainerState
+from jqueuer.states import ContainerState, ExperimentState
 from jqueuer_manager.api.parameters import PREFIX
 from jqueuer_manager.api.schemas import (
     AttemptModel,
@@ -81,7 +81,9 @@ def experiment_detail(
         settled=settled,
         containers=_containers(record, service, wanted),
         seconds_left=None if over or record.deadline_at is None else round(record.deadline_at - now, 3),
-        forecast=None if over else _forecast(counts, statistics, service, now),
+        forecast=None
+        if over or record.state is ExperimentState.PAUSED
+        else _forecast(counts, statistics, service, now),
         statistics=statistics,
         notices=list(record.notices),
         problem=service.problem,

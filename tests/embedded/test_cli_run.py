@@ -194,3 +194,45 @@ def test_serve_answers_until_it_is_told_to_stop_and_holds_its_directory(start: S
     served.send_signal(signal.SIGTERM)
     assert ended(served)[0] == 0
     assert processes_of(tmp_path) == []
+
+
+def test_what_ended_while_the_command_was_leaving_is_delivered_not_repeated(
+    start: Start, tmp_path: Path, eventually: Wait
+) -> None:
+    """Without a post command the running jobs are the last of the experiment: it ends during the farewell."""
+    (tmp_path / "one.yaml").write_text(
+        "jobs: [{id: a, command: {shell: 'echo a >> $TRACE; sleep 2; echo x > o'}, outputs: [o]}]\n"
+    )
+    process = start("run", "one.yaml")
+    eventually(lambda: traced(tmp_path) == ["a"])
+    process.send_signal(signal.SIGINT)
+    assert ended(process)[0] == 130
+    code, stdout, stderr = ended(start("run", "one.yaml"))
+    assert code == 0, stderr
+    assert traced(tmp_path) == ["a"]
+    assert "1: 1 accomplished" in stdout
+    assert [path.read_text() for path in (tmp_path / "results").glob("*/jobs/a/o")] == ["x\n"]
+    assert ended(start("run", "one.yaml"))[0] == 0
+    assert traced(tmp_path) == ["a", "a"], "what was delivered starts anew"
+
+
+def test_a_failed_experiment_names_its_failed_jobs_and_why(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(
+        "deadline: 1h\non_failure: {action: cancel}\njobs: [{id: typo, command: [no-such-program]}]\n"
+    )
+    code, stdout, stderr = ended(start("run", "bad.yaml"))
+    assert code == 1
+    assert "failed: typo: task 1: command not found: 'no-such-program'" in stderr
+    assert "failed after" in stdout
+    assert "missed" not in stdout + stderr
+
+
+def test_what_cannot_be_started_is_said_in_words_before_anything_runs(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text("jobs: [{id: a, command: {shell: 'echo a >> $TRACE'}}]\n")
+    (tmp_path / "file").write_text("in the way")
+    for option in ("--state", "--results"):
+        code, _, stderr = ended(start("run", "one.yaml", option, "file/below"))
+        assert code == 3
+        assert "Traceback" not in stderr
+        assert "file/below" in stderr
+    assert traced(tmp_path) == []
