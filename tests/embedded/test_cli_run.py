@@ -161,7 +161,7 @@ def test_killed_it_leaves_nothing_running_and_waits_until_its_file_is_run_again(
 
     code, _, stderr = ended(start("run", "second.yaml"))
     assert code == 0
-    assert "first.yaml) is unfinished; it stays paused" in stderr
+    assert "first.yaml) is unfinished; paused" in stderr
 
     code, stdout, stderr = ended(start("run", "first.yaml", "--json"))
     summary = json.loads(stdout)

@@ -19,6 +19,7 @@ def test_only_ended_experiments_whose_time_is_over_are_deleted_with_their_logs(m
     ended, running = manager.submit_jobs(2), manager.submit_jobs(2)
     services.artifacts.append_log(ended, "j0", 1, "stdout", b"text")
     services.experiments.move(ended, [ExperimentState.RUNNING], ExperimentState.ACCOMPLISHED)
+    services.experiments.settle(ended)
     assert delete_expired(services) == 0
     soon = services.settings.model_copy(update={"retention_seconds": -1.0})
     assert delete_expired(replace(services, settings=soon)) == 1
