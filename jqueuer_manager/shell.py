@@ -6,12 +6,9 @@ import threading
 from concurrent.futures import Future
 from typing import Final
 
-import requests
 import structlog
-from urllib3.exceptions import HTTPError
 
 from cautoscaler import Advice
-from cautoscaler.advice import MAX_ANSWER_BYTES, read_advice
 from jqueuer.controller import (
     AskPolicy,
     Command,
@@ -34,6 +31,7 @@ from jqueuer.errors import NotFoundError
 from jqueuer.model import POST_JOB_ID, Job, Task
 from jqueuer.records import ExperimentRecord, JournalEntry
 from jqueuer.states import ExperimentState, JobState
+from jqueuer_manager.adapters.policy_service import ask_policy
 from jqueuer_manager.services import Services
 
 _REPUBLISH_BATCH: Final = 1000
@@ -184,19 +182,3 @@ class Shell:
 
     def _answer(self) -> Advice | None:
         return self._question.result() if self._question is not None and self._question.done() else None
-
-
-def ask_policy(question: AskPolicy) -> Advice:
-    """Ask a policy service; every way it can fail becomes the advice's error."""
-    try:
-        with requests.post(
-            question.url,
-            json=question.request,
-            timeout=question.timeout_seconds,
-            allow_redirects=False,
-            stream=True,
-        ) as response:
-            body = response.raw.read(MAX_ANSWER_BYTES + 1, decode_content=True)
-            return read_advice(response.status_code, body)
-    except (requests.RequestException, HTTPError, OSError) as error:
-        return Advice(error=f"it did not answer: {type(error).__name__}")

@@ -1,1 +1,1 @@
-"""Adapters of the manager: orchestrators."""
+"""Adapters of the manager: orchestrators, and the policy services of users."""
