@@ -54,6 +54,14 @@ class StoreUnavailableError(JQueuerError):
     """The store does not answer."""
 
 
+class EngineUnavailableError(JQueuerError):
+    """The container engine does not answer, or refused what was asked of it."""
+
+
+class ContainerGoneError(JQueuerError):
+    """The container died while something was to be done in it."""
+
+
 class SettingsError(JQueuerError):
     """A setting is missing or wrong."""
 

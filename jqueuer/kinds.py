@@ -15,6 +15,7 @@ EXPERIMENT_NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,62}$"
 IMAGE_PATTERN = r"^[A-Za-z0-9][^\s\x00]{0,511}$"
 ENVIRONMENT_NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 SHA256_PATTERN = r"^[0-9a-f]{64}$"
+ABSOLUTE_PATH_PATTERN = r"^/[^\x00]*$"
 TEXT_PATTERN = r"^[^\x00]*$"
 
 RESERVED_PREFIX = "JQUEUER_"
@@ -106,6 +107,7 @@ EnvironmentName = Annotated[
     str, StringConstraints(pattern=ENVIRONMENT_NAME_PATTERN), AfterValidator(check_environment_name)
 ]
 RelativePath = Annotated[str, StringConstraints(min_length=1, max_length=1024), AfterValidator(check_relative_path)]
+AbsolutePath = Annotated[str, StringConstraints(pattern=ABSOLUTE_PATH_PATTERN, max_length=1024)]
 WholeNumber = Annotated[int, Field(strict=True)]
 Cores = Annotated[float, Field(strict=True, gt=0, le=100_000)]
 ExperimentName = Annotated[str, StringConstraints(pattern=EXPERIMENT_NAME_PATTERN)]

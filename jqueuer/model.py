@@ -22,9 +22,8 @@ from pydantic import (
     model_validator,
 )
 
-from jqueuer.kinds import Argument as Argument
-from jqueuer.kinds import Argv as Argv
 from jqueuer.kinds import (
+    AbsolutePath,
     Cores,
     EnvironmentName,
     ExperimentName,
@@ -37,12 +36,17 @@ from jqueuer.kinds import (
     Url,
     WholeNumber,
 )
+from jqueuer.kinds import Argument as Argument
+from jqueuer.kinds import Argv as Argv
 from jqueuer.kinds import JobId as JobId
 from jqueuer.units import MAX_DURATION_SECONDS as MAX_DURATION_SECONDS
 from jqueuer.units import ByteSize, Deadline, Duration, shown
 
 POST_JOB_ID = "@post"
 """Where the ledger keeps an experiment's ``post`` command; no user can choose this id."""
+
+IMAGE_OWN = "@image"
+"""Says that the image decides: about the working directory, or what a container runs while it waits for jobs."""
 
 MAX_CONTAINERS = 10_000
 MAX_TASKS = 10_000
@@ -253,6 +257,28 @@ class Post(Frozen):
     outputs: tuple[RelativePath, ...] = ()
 
 
+class Mount(Frozen):
+    """A directory of every node (``source: /data``) or a volume (``source: data``) that containers see at ``target``.
+
+    Written as a mapping or as ``source:target`` with an optional ``:ro``. The manager's settings say what is allowed.
+    """
+
+    source: Text
+    target: AbsolutePath
+    read_only: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_line(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        source, colon, rest = value.partition(":")
+        target, _, mode = rest.partition(":")
+        if not colon or mode not in ("", "ro", "rw"):
+            raise ValueError(f"expected source:target or source:target:ro, got {shown(value)}")
+        return {"source": source, "target": target, "read_only": mode == "ro"}
+
+
 class Experiment(Frozen):
     """The global parameters of an experiment; its jobs travel beside it, one by one, never all at once.
 
@@ -270,6 +296,11 @@ class Experiment(Frozen):
     timeout: PositiveDuration | None = None
     environment: Environment = {}
     working_directory: Text | None = None
+    container_command: Annotated[Argv | Literal["@image"] | None, Field(union_mode="left_to_right")] = None
+    user: Text | None = None
+    networks: tuple[Text, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    placement: tuple[Text, ...] = ()
     priority: WholeNumber = Field(default=0, ge=-1000, le=1000)
     policy: Policy = Policy()
     on_failure: FailurePolicy = FailurePolicy()

@@ -28,6 +28,8 @@ from jqueuer.records import (
     ServiceStatus,
     Statistics,
 )
+from jqueuer.scheduling import Node
+from jqueuer.settings import Settings
 from jqueuer.states import ExperimentState, JobState
 
 
@@ -213,12 +215,18 @@ class Orchestrator(Protocol):
     def destroy(self, experiment_id: str) -> None:
         """Remove the service; busy containers drain."""
 
+    def nodes(self) -> tuple[Node, ...] | None:
+        """The nodes with what they have room for; None where containers are not limited by nodes."""
+
     def problems(self, description: Experiment) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(why this experiment cannot run here, what its user should know), both in words."""
 
 
 class Artifacts(Protocol):
-    """Bytes too large for records: inputs, logs, outputs. Agents write, the manager reads."""
+    """Bytes too large for records: inputs, logs, outputs. Agents write, the manager reads.
+
+    The agent's side may raise :class:`~jqueuer.errors.StoreUnavailableError` from every method.
+    """
 
     def put_input(self, sha256: str, stream: BinaryIO) -> int:
         """Keep a file under its checksum; :class:`ValueError` if the content does not match it. Returns its size."""
@@ -232,8 +240,11 @@ class Artifacts(Protocol):
     def fetch_input(self, sha256: str, destination: Path) -> None:
         """Copy an input to a path; :class:`~jqueuer.errors.NotFoundError` if nobody sent it."""
 
-    def append_log(self, experiment_id: str, job_id: str, attempt: int, stream: str, data: bytes) -> None:
-        """Add to a captured stream (``stdout`` or ``stderr``)."""
+    def write_log(self, experiment_id: str, job_id: str, attempt: int, stream: str, start: int, data: bytes) -> None:
+        """Keep bytes of a captured stream (``stdout`` or ``stderr``) from position ``start`` on.
+
+        Writing the same bytes again changes nothing: who got no answer may repeat it.
+        """
 
     def read_log(
         self, experiment_id: str, job_id: str, attempt: int, stream: str, start: int, length: int
@@ -262,6 +273,9 @@ class Containers(Protocol):
     def end(self, handle: ContainerHandle, *, planned: bool) -> None:
         """End a container whose manager has stopped: its processes, then itself."""
 
+    def leave(self, handle: ContainerHandle) -> None:
+        """The agent goes and the container's manager has stopped: end it, unless the next agent can take it over."""
+
 
 @dataclass(frozen=True)
 class ContainerHandle:
@@ -285,12 +299,15 @@ class Workspace(Protocol):
     def put(self, path: str, fetch: Callable[[Path], None]) -> None:
         """Lay a file into it; ``fetch`` writes the content to the path it is given."""
 
-    def find(self, pattern: str) -> Sequence[tuple[str, Path]]:
-        """Regular files inside it that match a glob: path relative to it, and where to read it."""
+    def find(self, patterns: Sequence[str]) -> list[Sequence[tuple[str, Path]]]:
+        """For each glob the regular files inside it that match: path relative to it, and where to read it."""
 
 
 class Executor(Protocol):
-    """Runs commands inside one container, one at a time. Called by the container manager."""
+    """Runs commands inside one container, one at a time. Called by the container manager.
+
+    :class:`~jqueuer.errors.ContainerGoneError` where the container died: the attempt has no outcome then.
+    """
 
     def run(
         self,
@@ -309,8 +326,15 @@ class Executor(Protocol):
         """
 
 
+class Workplace(Protocol):
+    """Where a container manager works; made in the agent's process, opened in the manager's."""
+
+    def open(self, experiment: Experiment, settings: Settings) -> tuple[Executor, Workspace, dict[str, str]]:
+        """How to run commands in the container, its files, and the environment all its commands begin with."""
+
+
 class ContainerRegistry(Protocol):
-    """Where a local engine and its orchestrator meet: what is requested, what is observed."""
+    """Where agents and the orchestrator meet: what is requested (of a local engine), what is observed."""
 
     def request(self, experiment_id: str, containers: int) -> None:
         """Ask for a number of containers."""
@@ -326,6 +350,12 @@ class ContainerRegistry(Protocol):
 
     def observed(self, experiment_id: str) -> list[ContainerStatus]:
         """The recorded containers."""
+
+    def mark_draining(self, experiment_id: str, container_ids: Iterable[str]) -> None:
+        """The orchestrator has given these containers up: their agent lets them finish and ends them."""
+
+    def draining(self, experiment_id: str) -> set[str]:
+        """The containers marked so and not ended since."""
 
     def ended(self, experiment_id: str, container_id: str) -> None:
         """A container is gone; its lifetime is added to the experiment's container-seconds."""

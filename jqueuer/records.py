@@ -164,6 +164,8 @@ class ServiceStatus(Frozen):
 
     requested: int
     containers: tuple[ContainerStatus, ...] = ()
+    unplaced: int = 0
+    """Containers asked for that no node has room for."""
     problem: str = ""
     """Why containers cannot be started, in the orchestrator's own words."""
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
+from urllib.parse import quote, urlsplit, urlunsplit
 
-from pydantic import Field, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from jqueuer.errors import SettingsError
 from jqueuer.units import ByteSize, Duration
+
+_SECRETS = Path("/run/secrets")
 
 
 class Settings(BaseSettings):
@@ -21,6 +25,9 @@ class Settings(BaseSettings):
     state_dir: Path = Field(default=Path(".jqueuer"), description="Logs, inputs, outputs, container directories")
     host: str = Field(default="127.0.0.1", description="Address the manager listens on")
     port: int = Field(default=8081, ge=0, le=65_535, description="Port the manager listens on")
+    engine: Literal["local", "docker"] = Field(
+        default="local", description="Containers: processes of this machine, or those of the Docker Swarm"
+    )
     node: str = Field(default="", description="This node's name; the host name where empty")
     statsd_host: str = Field(default="", description="Where agents send events; nowhere where empty")
     statsd_port: int = Field(default=8125, ge=1, le=65_535, description="UDP port of statsd")
@@ -33,6 +40,30 @@ class Settings(BaseSettings):
     updater_seconds: Duration = Field(default=0.1, gt=0, description="Pause between two looks for containers")
     max_lost_attempts: int = Field(default=5, ge=1, description="A job that loses its container so often fails")
 
+    manager_url: str = Field(
+        default="", description="Where agents bring logs and outputs; into the state directory where empty"
+    )
+    store_password: SecretStr = Field(default=SecretStr(""), description="Password of the store, added to its URL")
+    broker_password: SecretStr = Field(default=SecretStr(""), description="Password of the broker, added to its URL")
+    agent_token: SecretStr = Field(default=SecretStr(""), description="What agents show the manager, and it asks for")
+
+    docker_url: str = Field(default="unix:///var/run/docker.sock", description="The Docker engine of this node")
+    runner: Literal["resident", "exec"] = Field(
+        default="resident", description="Commands in containers: by a resident shell, or one exec each"
+    )
+    drain_seconds: Duration = Field(
+        default=86_400.0, gt=0, description="How long a container that is no longer wanted may finish its job"
+    )
+    allowed_mounts: tuple[str, ...] = Field(
+        default=(), description="Directories (with all below) and volumes that experiments may mount, as a JSON list"
+    )
+    allowed_networks: tuple[str, ...] = Field(
+        default=(), description="Networks that experiments may join, as a JSON list"
+    )
+    registry_auth_file: Path | None = Field(
+        default=None, description="Docker's config.json with credentials of private registries"
+    )
+
     max_body_bytes: ByteSize = Field(default=20_000_000, ge=1, description="Largest request body, streamed ones too")
     max_input_bytes: ByteSize = Field(default=1_073_741_824, ge=1, description="Largest input file")
     max_jobs: int = Field(default=1_000_000, ge=1, description="Most jobs in one experiment")
@@ -43,11 +74,33 @@ class Settings(BaseSettings):
     retention_seconds: Duration = Field(default=30 * 86_400.0, gt=0, description="How long ended experiments are kept")
     journal_entries: int = Field(default=5000, ge=10, description="Decisions kept per experiment")
 
+    @property
+    def full_store_url(self) -> str:
+        """The store's URL with its password."""
+        return _with_password(self.store_url, self.store_password)
+
+    @property
+    def full_broker_url(self) -> str:
+        """The broker's URL with its password."""
+        return _with_password(self.broker_url, self.broker_password)
+
+
+def _with_password(url: str, password: SecretStr) -> str:
+    parts = urlsplit(url)
+    if not password.get_secret_value() or parts.password is not None:
+        return url
+    address = parts.netloc.rpartition("@")[2]
+    user = quote(parts.username or "", safe="")
+    return urlunsplit(parts._replace(netloc=f"{user}:{quote(password.get_secret_value(), safe='')}@{address}"))
+
 
 def load_settings() -> Settings:
-    """The settings from the environment; :class:`~jqueuer.errors.SettingsError` names every one that is wrong."""
+    """The settings from the environment; :class:`~jqueuer.errors.SettingsError` names every one that is wrong.
+
+    A setting that is not there is looked for among Docker's secrets, in a file of its name in lower case.
+    """
     try:
-        return Settings()
+        return Settings(_secrets_dir=_SECRETS if _SECRETS.is_dir() else None)
     except ValidationError as error:
         wrong = "; ".join(
             f"JQUEUER_{'_'.join(str(part) for part in fault['loc']).upper()}: {fault['msg']}"

@@ -17,6 +17,7 @@ from jqueuer.logs import configure_logging
 from jqueuer.ports import ContainerHandle
 from jqueuer.settings import Settings, load_settings
 from jqueuer_agent.adapters.local_containers import LocalContainers
+from jqueuer_agent.adapters.local_workplace import LocalWorkplace
 from jqueuer_agent.container_manager import ContainerSpec, manage_container
 from jqueuer_agent.updater import ContainerUpdater, ManagerProcess
 
@@ -54,7 +55,7 @@ def main() -> int:
 def _compose(settings: Settings) -> ContainerUpdater:
     """The composition root: every adapter of the agent is chosen here."""
     node = settings.node or socket.gethostname()
-    client = connect(settings.store_url)
+    client = connect(settings.full_store_url)
     experiments = RedisExperimentStore(client)
     ledger = RedisJobLedger(client, lease_seconds=settings.lease_seconds, max_lost_attempts=settings.max_lost_attempts)
     containers = LocalContainers(
@@ -72,8 +73,7 @@ def _compose(settings: Settings) -> ContainerUpdater:
             id=handle.id,
             experiment_id=handle.experiment_id,
             node=node,
-            directory=containers.directory_of(handle.id),
-            base_environment=environment,
+            workplace=LocalWorkplace(containers.directory_of(handle.id), environment),
         )
         ready = context.Event()
         process = context.Process(target=manage_container, args=(spec, settings, ready), name=handle.id)

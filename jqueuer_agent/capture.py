@@ -16,17 +16,17 @@ _TAIL_BYTES: Final = 65_536
 
 
 class LogCapture:
-    """One stream of one attempt; ``append`` keeps bytes for good."""
+    """One stream of one attempt; ``write`` keeps bytes for good, from a position on."""
 
-    def __init__(self, append: Callable[[bytes], None], limit_bytes: int) -> None:
-        self._append = append
+    def __init__(self, write: Callable[[int, bytes], None], limit_bytes: int) -> None:
+        self._write = write
         self._tail_limit = min(_TAIL_BYTES, limit_bytes // 2)
         self._head_limit = limit_bytes - self._tail_limit
         self._head_taken = 0
         self._buffer = bytearray()
         self._tail = bytearray()
         self._total = 0
-        self._appended = False
+        self._written = 0
 
     def write(self, data: bytes) -> None:
         """Take what the command wrote."""
@@ -43,9 +43,9 @@ class LogCapture:
     def flush(self) -> None:
         """Make what came so far readable by others; called at each heartbeat."""
         if self._buffer:
-            self._append(bytes(self._buffer))
+            self._write(self._written, bytes(self._buffer))
+            self._written += len(self._buffer)
             self._buffer.clear()
-            self._appended = True
 
     def close(self) -> LogRecord:
         """The stream has ended: what is to be remembered about it."""
@@ -54,7 +54,7 @@ class LogCapture:
         if omitted:
             self._buffer += f"\n[… {omitted} bytes left out …]\n".encode()
         self._buffer += tail
-        if self._appended or len(self._buffer) > INLINE_BYTES:
+        if self._written or len(self._buffer) > INLINE_BYTES:
             self.flush()
             return LogRecord(total_bytes=self._total, truncated=omitted > 0)
         inline = base64.b64encode(self._buffer).decode() if self._buffer else None

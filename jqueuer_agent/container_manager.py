@@ -14,7 +14,6 @@ import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import stamina
@@ -27,16 +26,17 @@ from jqueuer.adapters.celery_queue import TASK_NAME, celery_app, job_queue, queu
 from jqueuer.adapters.directory_artifacts import DirectoryArtifacts
 from jqueuer.adapters.processes import adopt_orphans, end_descendants
 from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, connect
-from jqueuer.errors import NotFoundError, StoreUnavailableError
+from jqueuer.errors import ContainerGoneError, NotFoundError, StoreUnavailableError
 from jqueuer.model import Experiment
-from jqueuer.ports import Executor, JobLedger, Workspace
+from jqueuer.ports import Artifacts, Executor, JobLedger, Workplace, Workspace
 from jqueuer.records import Claim, OutputFile
 from jqueuer.settings import Settings
 from jqueuer.states import JobState
-from jqueuer_agent.adapters.local_executor import LocalExecutor
-from jqueuer_agent.adapters.local_workspace import LocalWorkspace
 from jqueuer_agent.adapters.statsd_events import StatsdEvents
 from jqueuer_agent.life_cycle import Ending, JobRun, OutputLimits
+
+GONE_STATUS: Final = 70
+"""How a container manager ends whose container died under it."""
 
 _PAGE: Final = 500
 
@@ -50,8 +50,7 @@ class ContainerSpec:
     id: str
     experiment_id: str
     node: str
-    directory: Path
-    base_environment: dict[str, str]
+    workplace: Workplace
 
 
 @dataclass
@@ -62,9 +61,10 @@ class ContainerManager:
     settings: Settings
     experiment: Experiment
     ledger: JobLedger
-    artifacts: DirectoryArtifacts
+    artifacts: Artifacts
     executor: Executor
     workspace: Workspace
+    base_environment: dict[str, str]
     events: StatsdEvents
     abandoned: threading.Event
     """Set when everything here is about to be killed: what a command's end looks like from then on means nothing."""
@@ -105,12 +105,15 @@ class ContainerManager:
             limits=OutputLimits(
                 self.settings.max_log_bytes, self.settings.max_output_bytes, self.settings.max_output_files
             ),
-            base_environment=self.spec.base_environment,
+            base_environment=self.base_environment,
             renew=lambda: self.ledger.renew(claim),
             earlier_outputs=self._earlier_outputs,
         )
         try:
             return run.run()
+        except ContainerGoneError:
+            log.warning("the container died", job=claim.job_id, container=self.spec.id)
+            os._exit(GONE_STATUS)  # the agent gives the job back at once
         except Exception as error:  # whatever it is, the job must have an outcome
             log.exception("the attempt could not be carried out", job=claim.job_id)
             return run.broken_off(f"node {self.spec.node} could not carry it out: {error}")
@@ -132,12 +135,13 @@ def manage_container(spec: ContainerSpec, settings: Settings, ready: Any) -> Non
     adopt_orphans()
     abandoned = threading.Event()
     threading.Thread(target=_die_with_agent, args=(abandoned,), name="die-with-agent", daemon=True).start()
-    client = connect(settings.store_url, max_connections=8)
+    client = connect(settings.full_store_url, max_connections=8)
     experiments = RedisExperimentStore(client)
     try:
         record = experiments.get(spec.experiment_id)
     except NotFoundError:
         return
+    executor, workspace, base_environment = spec.workplace.open(record.description, settings)
     manager = ContainerManager(
         spec=spec,
         settings=settings,
@@ -146,12 +150,13 @@ def manage_container(spec: ContainerSpec, settings: Settings, ready: Any) -> Non
             client, lease_seconds=settings.lease_seconds, max_lost_attempts=settings.max_lost_attempts
         ),
         artifacts=DirectoryArtifacts(settings.state_dir),
-        executor=LocalExecutor(heartbeat_seconds=settings.heartbeat_seconds),
-        workspace=LocalWorkspace(spec.directory, record.description.working_directory),
+        executor=executor,
+        workspace=workspace,
+        base_environment=base_environment,
         events=StatsdEvents(settings.statsd_host, settings.statsd_port),
         abandoned=abandoned,
     )
-    _work(celery_app(settings.broker_url), manager, ready)
+    _work(celery_app(settings.full_broker_url), manager, ready)
 
 
 def _die_with_agent(abandoned: threading.Event) -> None:

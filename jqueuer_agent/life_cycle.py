@@ -194,8 +194,7 @@ class JobRun:
 
     def _collect(self, job: Job) -> tuple[OutputFile, ...]:
         found: dict[str, Path] = {}
-        for pattern in job.outputs:
-            matches = self.workspace.find(pattern)
+        for pattern, matches in zip(job.outputs, self.workspace.find(job.outputs), strict=True):
             if not matches:
                 raise _Failed(f"no file matched the output {pattern!r}")
             found.update(matches)
@@ -220,7 +219,9 @@ class JobRun:
     def _capture(self, stream: str) -> LogCapture:
         claim = self.claim
         return LogCapture(
-            lambda data: self.artifacts.append_log(claim.experiment_id, claim.job_id, claim.token, stream, data),
+            lambda start, data: self.artifacts.write_log(
+                claim.experiment_id, claim.job_id, claim.token, stream, start, data
+            ),
             self.limits.log_bytes,
         )
 

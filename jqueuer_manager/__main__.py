@@ -29,7 +29,7 @@ _SWITCH_SECONDS = 0.0005
 
 def compose(settings: Settings) -> Services:
     """The composition root: every adapter of the manager is chosen here."""
-    client = connect(settings.store_url)
+    client = connect(settings.full_store_url)
     experiments = RedisExperimentStore(client, journal_entries=settings.journal_entries)
 
     def ready() -> tuple[bool, str]:
@@ -45,7 +45,7 @@ def compose(settings: Settings) -> Services:
         ledger=RedisJobLedger(
             client, lease_seconds=settings.lease_seconds, max_lost_attempts=settings.max_lost_attempts
         ),
-        queue=CeleryJobQueue(celery_app(settings.broker_url)),
+        queue=CeleryJobQueue(celery_app(settings.full_broker_url)),
         orchestrator=LocalOrchestrator(RedisContainerRegistry(client)),
         artifacts=DirectoryArtifacts(settings.state_dir),
         ready=ready,

@@ -71,15 +71,13 @@ class DirectoryArtifacts:
         shutil.copyfile(source, destination)
         destination.chmod(0o755)
 
-    def append_log(self, experiment_id: str, job_id: str, attempt: int, stream: str, data: bytes) -> None:
-        """Add to a captured stream."""
+    def write_log(self, experiment_id: str, job_id: str, attempt: int, stream: str, start: int, data: bytes) -> None:
+        """Keep bytes of a captured stream from a position on."""
         path = self._attempt(experiment_id, job_id, attempt) / stream
-        try:
-            file = path.open("ab")
-        except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = path.open("ab")
-        with file:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        with open(descriptor, "wb") as file:
+            file.seek(start)
             file.write(data)
 
     def read_log(

@@ -17,6 +17,7 @@ from jqueuer.descriptor.document import Document
 from jqueuer.descriptor.faults import FaultList
 from jqueuer.kinds import Image, ServiceName
 from jqueuer.model import (
+    IMAGE_OWN,
     MAX_CONTAINERS,
     ContainerLimits,
     Experiment,
@@ -94,6 +95,8 @@ class _Globals:
             estimate=_ESTIMATE_SECONDS if estimate is None else estimate,
             policy=Policy(name="deadline-2018"),
             append_worker_id=dialect == "2018-A",
+            working_directory=IMAGE_OWN,
+            container_command=IMAGE_OWN,
         )
 
     def _containers(self) -> ContainerLimits | None:

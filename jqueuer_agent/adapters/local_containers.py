@@ -121,3 +121,7 @@ class LocalContainers:
             deaths = self._deaths[handle.experiment_id] = self._deaths.get(handle.experiment_id, 0) + 1
             pause = min(_LONGEST_PAUSE_SECONDS, 0.1 * 2**deaths)
             self._not_before[handle.experiment_id] = time.monotonic() + pause
+
+    def leave(self, handle: ContainerHandle) -> None:
+        """A local container ends with its agent."""
+        self.end(handle, planned=True)

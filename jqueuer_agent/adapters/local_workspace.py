@@ -5,8 +5,10 @@ from __future__ import annotations
 import glob
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from jqueuer.model import IMAGE_OWN
 
 
 class LocalWorkspace:
@@ -17,6 +19,8 @@ class LocalWorkspace:
     """
 
     def __init__(self, container_directory: Path, working_directory: str | None = None) -> None:
+        if working_directory == IMAGE_OWN:
+            working_directory = None
         self._path = container_directory / (working_directory or "")
         self._own = None if working_directory and os.path.isabs(working_directory) else container_directory
         if self._own is not None:
@@ -45,8 +49,11 @@ class LocalWorkspace:
         destination.parent.mkdir(parents=True, exist_ok=True)
         fetch(destination)
 
-    def find(self, pattern: str) -> list[tuple[str, Path]]:
-        """Regular files inside it that match a glob; links that lead out of it do not count."""
+    def find(self, patterns: Sequence[str]) -> list[Sequence[tuple[str, Path]]]:
+        """For each glob the regular files inside it that match; links that lead out of it do not count."""
+        return [self._match(pattern) for pattern in patterns]
+
+    def _match(self, pattern: str) -> list[tuple[str, Path]]:
         root, found = self._path.resolve(), []
         for name in sorted(glob.glob(pattern, root_dir=root, recursive=True, include_hidden=True)):
             path = (root / name).resolve()

@@ -34,6 +34,9 @@ class LocalOrchestrator:
         """Remove the service; busy containers drain."""
         self._registry.withdraw(experiment_id)
 
+    def nodes(self) -> None:
+        """One machine has no nodes to share."""
+
     def problems(self, description: Experiment) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(why it cannot run here, what its user should know)."""
         refusals, notices = [], []

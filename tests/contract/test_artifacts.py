@@ -64,8 +64,8 @@ def test_inputs_nobody_asked_for_since_a_moment_are_removed(artifacts: Directory
 
 
 def test_logs_are_read_in_ranges(artifacts: DirectoryArtifacts) -> None:
-    artifacts.append_log("x", "job", 1, "stdout", b"hello ")
-    artifacts.append_log("x", "job", 1, "stdout", b"world")
+    artifacts.write_log("x", "job", 1, "stdout", 0, b"hello ")
+    artifacts.write_log("x", "job", 1, "stdout", 6, b"world")
     assert artifacts.read_log("x", "job", 1, "stdout", 6, 3) == (b"wor", 11)
     assert artifacts.read_log("x", "job", 1, "stdout", 99, 3) == (b"", 11)
     assert artifacts.read_log("x", "job", 1, "stderr", 0, 3) == (b"", 0)
@@ -85,14 +85,14 @@ def test_outputs_are_kept_with_size_and_checksum(artifacts: DirectoryArtifacts, 
 
 @pytest.mark.parametrize("path", ["../../../1/stdout", "/etc/passwd", "..", ".", "nothing"])
 def test_no_path_leads_out_of_an_attempt(artifacts: DirectoryArtifacts, path: str) -> None:
-    artifacts.append_log("x", "job", 1, "stdout", b"secret")
+    artifacts.write_log("x", "job", 1, "stdout", 0, b"secret")
     with pytest.raises(NotFoundError):
         artifacts.open_output("x", "job", 2, path)
 
 
 def test_deleting_an_experiment_removes_only_its_own(artifacts: DirectoryArtifacts) -> None:
     for experiment in ("x", "y"):
-        artifacts.append_log(experiment, "job", 1, "stdout", b"text")
+        artifacts.write_log(experiment, "job", 1, "stdout", 0, b"text")
     artifacts.delete("x")
     assert artifacts.read_log("x", "job", 1, "stdout", 0, 9) == (b"", 0)
     assert artifacts.read_log("y", "job", 1, "stdout", 0, 9) == (b"text", 4)
@@ -103,7 +103,12 @@ def test_a_captured_stream_keeps_its_beginning_and_its_end_within_its_limit(piec
     import base64
 
     kept = bytearray()
-    capture = LogCapture(kept.extend, limit)
+
+    def keep(start: int, data: bytes) -> None:
+        assert start == len(kept)
+        kept.extend(data)
+
+    capture = LogCapture(keep, limit)
     for number, piece in enumerate(pieces):
         capture.write(piece)
         if number % 7 == 3:

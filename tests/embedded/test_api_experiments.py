@@ -112,7 +112,7 @@ def test_there_must_be_something_to_retry(manager: Manager) -> None:
 def test_deleting_removes_record_jobs_logs_and_queue(manager: Manager) -> None:
     experiment_id = manager.submit_jobs(1)
     artifacts = manager.services.artifacts
-    artifacts.append_log(experiment_id, "j0", 1, "stdout", b"hello")
+    artifacts.write_log(experiment_id, "j0", 1, "stdout", 0, b"hello")
     manager.services.queue.publish(experiment_id, ["j0"])
     manager.end(experiment_id, State.ACCOMPLISHED)
     manager.api.delete(experiment_id)

@@ -26,7 +26,7 @@ def log_url(manager: Manager, request: pytest.FixtureRequest) -> str:
         record = LogRecord(total_bytes=len(LOG), inline=base64.b64encode(LOG).decode())
     else:
         record = LogRecord(total_bytes=len(LOG))
-        manager.services.artifacts.append_log(experiment_id, "j0", 1, "stdout", LOG)
+        manager.services.artifacts.write_log(experiment_id, "j0", 1, "stdout", 0, LOG)
     attempt = manager.run(experiment_id, "j0", stdout=record)
     return f"{manager.url}/api/v1/experiments/{experiment_id}/jobs/j0/attempts/{attempt}/stdout"
 
@@ -77,10 +77,10 @@ def test_the_log_of_a_running_job_is_followed_from_where_one_left_off(manager: M
         return b"".join(manager.api.log(experiment_id, "j0", 1, "stdout", start))
 
     assert read(0) == b""
-    manager.services.artifacts.append_log(experiment_id, "j0", 1, "stdout", b"one\n")
+    manager.services.artifacts.write_log(experiment_id, "j0", 1, "stdout", 0, b"one\n")
     assert read(0) == b"one\n"
     assert read(4) == b""
-    manager.services.artifacts.append_log(experiment_id, "j0", 1, "stdout", b"two\n")
+    manager.services.artifacts.write_log(experiment_id, "j0", 1, "stdout", 4, b"two\n")
     assert read(4) == b"two\n"
 
 

@@ -17,7 +17,7 @@ from tests.embedded.api_manager import Manager
 def test_only_ended_experiments_whose_time_is_over_are_deleted_with_their_logs(manager: Manager) -> None:
     services = manager.services
     ended, running = manager.submit_jobs(2), manager.submit_jobs(2)
-    services.artifacts.append_log(ended, "j0", 1, "stdout", b"text")
+    services.artifacts.write_log(ended, "j0", 1, "stdout", 0, b"text")
     services.experiments.move(ended, [ExperimentState.RUNNING], ExperimentState.ACCOMPLISHED)
     services.experiments.settle(ended)
     assert delete_expired(services) == 0

@@ -20,6 +20,8 @@ def test_every_setting_is_documented_with_its_default_and_meaning() -> None:
             default = format_duration(default)
         elif name.endswith("_bytes"):
             default = format_size(default)
+        elif default in (None, ()):
+            default = ""
         shown = f"`{default}`" if str(default) else "–"
         rows.append(f"| `JQUEUER_{name.upper()}` | {shown} | {field.description} |")
     assert "\n".join(rows) in (ROOT / "docs" / "settings.md").read_text()

@@ -11,6 +11,7 @@ Keys, where ``X`` is ``jq:x:<experiment id>``::
                                                                     X:job:<id>   hash  spec, state, token, attempts
                                                                     X:journal    list of decisions
                                                                     X:containers hash  id → status
+                                                                    X:draining   set   ids of given-up containers
 
 The post command is a job in a lane of its own (``X:post`` in place of ``X``), so it is counted nowhere.
 Every change of a job's state is one Lua script: the counts are sizes of sets and always add up.

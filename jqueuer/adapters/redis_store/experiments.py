@@ -158,7 +158,7 @@ class RedisExperimentStore:
         for start in range(0, self._client.zcard(f"{base}:order"), _DELETE_BATCH):
             ids = self._client.zrange(f"{base}:order", start, start + _DELETE_BATCH - 1)
             self._client.unlink(*(f"{base}:job:{job_id}" for job_id in ids))
-        suffixes = ["order", "leases", "due", "busy", "journal", "containers", "queued", "running"]
+        suffixes = ["order", "leases", "due", "busy", "journal", "containers", "draining", "queued", "running"]
         suffixes += ["accomplished", "failed", "cancelled"]
         lanes = [f"{lane}:{suffix}" for lane in (base, f"{base}:post") for suffix in suffixes]
         self._client.unlink(*lanes, f"{base}:post:job:@post", base)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from jqueuer.adapters.redis_store.connection import StoreClient
@@ -44,9 +45,19 @@ class RedisContainerRegistry:
         found = [ContainerStatus.model_validate_json(value) for _, value in sorted(containers.items())]
         return [_with_job(status, busy.get(status.id)) for status in found]
 
+    def mark_draining(self, experiment_id: str, container_ids: Iterable[str]) -> None:
+        """The orchestrator has given these containers up."""
+        if names := tuple(container_ids):
+            self._client.sadd(f"{experiment_key(experiment_id)}:draining", *names)
+
+    def draining(self, experiment_id: str) -> set[str]:
+        """The containers marked so and not ended since."""
+        return set(self._client.smembers(f"{experiment_key(experiment_id)}:draining"))
+
     def ended(self, experiment_id: str, container_id: str) -> None:
         """A container is gone; its lifetime is added up. Later calls for the same one change nothing."""
         base = experiment_key(experiment_id)
+        self._client.srem(f"{base}:draining", container_id)
         value = self._client.hget(f"{base}:containers", container_id)
         if value is None or not self._client.hdel(f"{base}:containers", container_id):
             return
@@ -57,6 +68,7 @@ class RedisContainerRegistry:
 
     def forget(self, experiment_id: str, container_id: str) -> None:
         """A container died with its engine, nobody knows when: its lifetime is not counted."""
+        self._client.srem(f"{experiment_key(experiment_id)}:draining", container_id)
         self._client.hdel(f"{experiment_key(experiment_id)}:containers", container_id)
 
 
