@@ -1,7 +1,12 @@
-"""Events for people: job and task starts, ends and durations, by statsd. Nothing is decided from them.
+"""Events for people: starts, ends and durations of jobs, by statsd. Nothing is decided from them.
 
-Names: ``jqueuer.job.started``, ``jqueuer.job.finished.<outcome>``, ``jqueuer.job.seconds.<outcome>`` (a timer) and the
-same for ``task``, each followed by ``.<experiment>.<node>``.
+Each name ends in ``.<experiment>.<node>``:
+
+* ``jqueuer.job.started``, a counter;
+* ``jqueuer.job.finished.<outcome>``, a counter, and ``jqueuer.job.seconds.<outcome>``, a timer;
+* ``jqueuer.command.seconds.<phase>.<outcome>``, a timer; the phases of a job are pre-job, task and post-job.
+
+``deploy/statsd-mapping.yml`` makes Prometheus metrics of them, docs/metrics.md lists those.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from typing import Final
 
 from statsd import StatsClient
 
-from jqueuer.records import Attempt, Claim
+from jqueuer.records import Attempt, Claim, CommandResult
 from jqueuer.states import AttemptOutcome
 
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]")
@@ -29,22 +34,25 @@ class StatsdEvents:
             self._client.incr(f"job.started.{_where(claim)}")
 
     def finished(self, claim: Claim, attempt: Attempt) -> None:
-        """An attempt has ended, with its tasks."""
+        """An attempt has ended, with its commands."""
         if self._client is None or attempt.outcome is None or attempt.finished_at is None:
             return
-        where = _where(claim)
+        where, job_seconds = _where(claim), attempt.finished_at - attempt.started_at
         with self._client.pipeline() as batch:
             for result in attempt.commands:
-                if result.role.startswith("task"):
-                    outcome = AttemptOutcome.ACCOMPLISHED if result.exit_code == 0 else AttemptOutcome.FAILED
-                    batch.incr(f"task.started.{where}")
-                    batch.incr(f"task.finished.{outcome.value}.{where}")
-                    batch.timing(f"task.seconds.{outcome.value}.{where}", result.seconds * 1000)
+                phase, outcome = _phase(result), _outcome(result)
+                batch.timing(f"command.seconds.{phase}.{outcome.value}.{where}", result.seconds * 1000)
             batch.incr(f"job.finished.{attempt.outcome.value}.{where}")
-            batch.timing(
-                f"job.seconds.{attempt.outcome.value}.{where}", (attempt.finished_at - attempt.started_at) * 1000
-            )
+            batch.timing(f"job.seconds.{attempt.outcome.value}.{where}", job_seconds * 1000)
 
 
 def _where(claim: Claim) -> str:
     return f"{_UNSAFE.sub('_', claim.experiment_id)}.{_UNSAFE.sub('_', claim.node)}"
+
+
+def _phase(result: CommandResult) -> str:
+    return result.role.split()[0]  # tasks are numbered
+
+
+def _outcome(result: CommandResult) -> AttemptOutcome:
+    return AttemptOutcome.ACCOMPLISHED if result.exit_code == 0 else AttemptOutcome.FAILED

@@ -9,8 +9,8 @@ from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import ValidationError
 
-from jqueuer.errors import ConflictError, DescriptionError
-from jqueuer.records import JournalEntry
+from jqueuer.errors import ConflictError, DescriptionError, EngineUnavailableError
+from jqueuer.records import JournalEntry, ServiceStatus
 from jqueuer.summary import summarize
 from jqueuer_manager.api import submit
 from jqueuer_manager.api.answers import answer
@@ -20,7 +20,7 @@ from jqueuer_manager.api.lifecycle import refuse_unsettled
 from jqueuer_manager.api.parameters import PREFIX, ExperimentPath, ExperimentsQuery, JournalQuery, next_link
 from jqueuer_manager.api.problems import documented, faults_of
 from jqueuer_manager.api.schemas import ExperimentDetail, ExperimentList, Journal, Summary
-from jqueuer_manager.api.views import experiment_detail, experiment_item, wanted_of
+from jqueuer_manager.api.views import experiment_detail, experiment_item
 from jqueuer_manager.receiver import Receiver
 from jqueuer_manager.services import Services
 
@@ -118,8 +118,15 @@ def _detail(services: Services, experiment_id: str) -> ExperimentDetail:
         record,
         ledger.counts(experiment_id),
         ledger.statistics(experiment_id),
-        status=services.orchestrator.status(experiment_id),
+        status=_status(services, experiment_id),
         settled=experiment_id not in store.active(),
-        wanted=wanted_of(store.decisions(experiment_id, limit=_DECISIONS_LOOKED_AT)),
+        decisions=store.decisions(experiment_id, limit=_DECISIONS_LOOKED_AT),
         now=store.now(),
     )
+
+
+def _status(services: Services, experiment_id: str) -> ServiceStatus | None:
+    try:
+        return services.orchestrator.status(experiment_id)
+    except EngineUnavailableError as error:
+        return ServiceStatus(requested=0, problem=f"the containers cannot be seen: {error}")

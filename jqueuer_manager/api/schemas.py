@@ -69,6 +69,9 @@ class Containers(BaseModel):
     running: int = Field(description="Idle or busy")
     busy: int
     draining: int
+    waiting: str = Field(description="Why fewer are requested than wanted, and who goes first; else empty")
+    problem: str = Field(description="Why containers cannot be started, in the orchestrator's words; else empty")
+    note: str = Field(description="What is going on with them while nothing is wrong: an image being pulled, say")
 
 
 class ForecastModel(BaseModel):
@@ -88,7 +91,7 @@ class ExperimentDetail(ExperimentItem):
     forecast: ForecastModel | None = Field(description="null where it is over")
     statistics: Statistics
     notices: list[str]
-    problem: str = Field(description="Why containers cannot be started, in the orchestrator's words; else empty")
+    problem: str = Field(description="The problem of its containers")
     description: dict[str, Any] = Field(description="The global parameters, as understood")
 
 

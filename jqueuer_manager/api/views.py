@@ -69,17 +69,17 @@ def experiment_detail(
     *,
     status: ServiceStatus | None,
     settled: bool,
-    wanted: int | None,
+    decisions: list[JournalEntry],
     now: float,
 ) -> ExperimentDetail:
-    """An experiment with everything known about it; ``wanted`` is the last decision's number of containers."""
+    """An experiment with everything known about it; the decisions are the latest, oldest first."""
     over = record.state.terminal
     service = status or ServiceStatus(requested=0)
     return ExperimentDetail(
         **dict(experiment_item(record, counts)),
         phase=phase_of(counts),
         settled=settled,
-        containers=_containers(record, service, wanted),
+        containers=_containers(record, service, decisions),
         seconds_left=None if over or record.deadline_at is None else round(record.deadline_at - now, 3),
         forecast=None
         if over or record.state is ExperimentState.PAUSED
@@ -92,20 +92,31 @@ def experiment_detail(
 
 
 def wanted_of(decisions: list[JournalEntry]) -> int | None:
-    """The number of containers of the last decision that named one."""
-    return next((entry.containers for entry in reversed(decisions) if entry.containers is not None), None)
+    """How many containers the last decision that named a number wanted, room or not."""
+    last = _last_number(decisions)
+    wanted = None if last is None else last.inputs.get("wanted", last.containers)
+    return wanted if isinstance(wanted, int) else None
 
 
-def _containers(record: ExperimentRecord, service: ServiceStatus, wanted: int | None) -> Containers:
+def _last_number(decisions: list[JournalEntry]) -> JournalEntry | None:
+    return next((entry for entry in reversed(decisions) if entry.containers is not None), None)
+
+
+def _containers(record: ExperimentRecord, service: ServiceStatus, decisions: list[JournalEntry]) -> Containers:
+    last = None if record.state.terminal else _last_number(decisions)
+    limit = None if last is None else last.inputs.get("limit")
     return Containers(
         minimum=record.description.containers.min,
         maximum=record.description.containers.max,
-        wanted=wanted,
+        wanted=wanted_of(decisions),
         requested=service.requested,
         starting=service.count(ContainerState.STARTING),
         running=service.count(ContainerState.IDLE, ContainerState.BUSY),
         busy=service.count(ContainerState.BUSY),
         draining=service.count(ContainerState.DRAINING),
+        waiting=str(limit or ""),
+        problem=service.problem,
+        note=service.note,
     )
 
 

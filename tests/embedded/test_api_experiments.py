@@ -145,7 +145,9 @@ def test_an_experiment_shows_wanted_requested_and_observed_containers(manager: M
     for number, state in enumerate(states):
         status = ContainerStatus(id=f"c{number}", node="n1", state=state, started_at=1.0)
         registry.observe(experiment_id, status)
-    for entry in (JournalEntry(at=1.0, action="scale-up", containers=5), JournalEntry(at=2.0, action="drain")):
+    limited = {"wanted": 5, "limit": "4 of 5 wanted fit"}
+    up = JournalEntry(at=1.0, action="scale-up", containers=4, inputs=limited)
+    for entry in (up, JournalEntry(at=2.0, action="drain")):
         manager.services.experiments.journal(experiment_id, entry)
     busy = sum(one.state is ContainerState.BUSY for one in registry.observed(experiment_id))
     idle = sum(one.state is ContainerState.IDLE for one in registry.observed(experiment_id))
@@ -158,6 +160,9 @@ def test_an_experiment_shows_wanted_requested_and_observed_containers(manager: M
         "running": busy + idle,
         "busy": busy,
         "draining": 1,
+        "waiting": "4 of 5 wanted fit",
+        "problem": "",
+        "note": "",
     }
 
 
