@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final, TypeVar
 
 import redis
+from amqp.exceptions import AMQPError
 from celery import Celery
-from kombu import Exchange, Queue, uuid
+from celery.app.amqp import AMQP
+from kombu import Connection, Exchange, Queue, uuid
 from kombu.exceptions import OperationalError
 
 from jqueuer.adapters import redis_transport
@@ -20,11 +22,36 @@ TASK_NAME: Final = "jqueuer.job"
 LONGEST_JOB_SECONDS: Final = 7 * 86_400
 """Brokers hand a message out again after so long; the lease absorbs the duplicate."""
 
+HEARTBEAT_SECONDS: Final = 10
+"""AMQP's own: a connection that carried nothing for two of them is given up, at both ends."""
+
+_CONFIRM_SECONDS: Final = 10.0
+"""A broker short of memory or disk holds publishers up; the control loop has other things to do."""
+
+_RECONNECT_SECONDS: Final = 0.2
+_LONGEST_RECONNECT_SECONDS: Final = 3.0
+
+_AWAY: Final = (OperationalError, AMQPError, redis.ConnectionError, redis.TimeoutError, OSError)
+
+_T = TypeVar("_T")
+
+
+class _Connection(Connection):
+    """Looks for a broker that is away every few seconds; kombu waits longer each time, for half a minute at last."""
+
+    def ensure_connection(self, *args: Any, **kwargs: Any) -> Any:
+        """As kombu's, with a lower limit for the pauses."""
+        return super().ensure_connection(*args, **{"interval_max": _LONGEST_RECONNECT_SECONDS, **kwargs})
+
+
+class _Amqp(AMQP):
+    Connection = _Connection
+
 
 def celery_app(broker_url: str) -> Celery:
     """The Celery application: late acknowledgement, one message at a time, no results, no remote control."""
     redis_transport.use()
-    app = Celery("jqueuer", broker=broker_url, set_as_current=False)
+    app = Celery("jqueuer", broker=broker_url, set_as_current=False, amqp=_Amqp)
     app.conf.update(
         task_acks_late=True,
         task_ignore_result=True,
@@ -37,6 +64,7 @@ def celery_app(broker_url: str) -> Celery:
         worker_send_task_events=False,
         worker_hijack_root_logger=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,
+        broker_heartbeat=HEARTBEAT_SECONDS,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={"visibility_timeout": LONGEST_JOB_SECONDS, "confirm_publish": True},
@@ -64,54 +92,90 @@ class CeleryJobQueue:
 
     def publish(self, experiment_id: str, job_ids: Iterable[str]) -> int:
         """Put messages into the experiment's queue, confirmed where the broker can."""
-        queue, count = self._queue(experiment_id), 0
-        with _broker_errors(), self._app.producer_pool.acquire(block=True) as producer:
-            queue(producer.channel).declare()
-            for job_id in job_ids:
-                # What send_task does, less the routing that every message of a batch shares.
-                message = self._app.amqp.as_task_v2(uuid(), TASK_NAME, args=(experiment_id, job_id))
-                producer.publish(
-                    message.body,
-                    exchange="",
-                    routing_key=queue.name,
-                    serializer="json",
-                    delivery_mode=2,  # persistent
-                    headers=message.headers,
-                    retry=True,
-                    **message.properties,
-                )
-                count += 1
+        queue, ids, count = self._queue(experiment_id), list(job_ids), 0
+
+        def publish_rest(connection: Any) -> None:
+            nonlocal count
+            with _channel(connection) as channel:
+                queue(channel).declare()
+                producer = self._app.amqp.Producer(channel, auto_declare=False)
+                for job_id in ids[count:]:
+                    # What send_task does, less the routing that every message of a batch shares.
+                    message = self._app.amqp.as_task_v2(uuid(), TASK_NAME, args=(experiment_id, job_id))
+                    producer.publish(
+                        message.body,
+                        exchange="",
+                        routing_key=queue.name,
+                        serializer="json",
+                        delivery_mode=2,  # persistent
+                        headers=message.headers,
+                        confirm_timeout=_CONFIRM_SECONDS,
+                        **message.properties,
+                    )
+                    count += 1
+
+        self._ask(publish_rest)
         return count
 
     def length(self, experiment_id: str) -> int:
         """Messages waiting; 0 where there is no queue."""
-        with _broker_errors(), self._connection() as connection:
-            absent: tuple[type[BaseException], ...] = connection.channel_errors
-            try:
-                with connection.channel() as channel:
-                    declared = self._queue(experiment_id)(channel).queue_declare(passive=True)
-            except absent:
-                return 0
-            return int(declared.message_count)
+        queue = self._queue(experiment_id)
+
+        def count(connection: Any) -> int:
+            with suppress(*connection.channel_errors), _channel(connection) as channel:
+                return int(queue(channel).queue_declare(passive=True).message_count)
+            return 0
+
+        return self._ask(count)
 
     def delete(self, experiment_id: str) -> None:
         """Remove the queue with whatever is in it."""
-        with _broker_errors(), self._connection() as connection:
-            absent: tuple[type[BaseException], ...] = connection.channel_errors
-            with contextlib.suppress(*absent), connection.channel() as channel:
+        name = queue_name(experiment_id)
+
+        def remove(connection: Any) -> None:
+            with suppress(*connection.channel_errors), _channel(connection) as channel:
                 queue = self._queue(experiment_id)(channel)
                 queue.purge()  # on Redis a queue is gone when it is empty, and only then
                 queue.delete()
                 if isinstance(channel, redis_transport.Channel):
-                    channel.forget_unacknowledged(queue.name)
+                    channel.forget_unacknowledged(name)
 
-    def _connection(self) -> Any:
+        self._ask(remove)
+
+    def _ask(self, question: Callable[[Any], _T]) -> _T:
+        """Ask over a pooled connection, and over a fresh one where the broker has gone from the other end of that."""
+        with _broker_errors(), self._pool().acquire(block=True) as connection:
+            if connection.connected:
+                with suppress(*connection.recoverable_connection_errors):
+                    return _ask_over(connection, question)
+            connection.ensure_connection(max_retries=1, interval_start=_RECONNECT_SECONDS, interval_step=0)
+            return _ask_over(connection, question)
+
+    def _pool(self) -> Any:
         # Any: the type stubs take the pool's connections for producers.
-        return self._app.pool.acquire(block=True)
+        return self._app.pool
 
     def _queue(self, experiment_id: str) -> Any:
         # Any: the type stubs do not know that a queue is bound to a channel by calling it.
         return job_queue(experiment_id, str(self._app.conf.broker_url))
+
+
+def _ask_over(connection: Any, question: Callable[[Any], _T]) -> _T:
+    try:
+        return question(connection)
+    except BaseException:
+        connection.collect()  # whatever state it is in, nobody else gets it
+        raise
+
+
+@contextmanager
+def _channel(connection: Any) -> Iterator[Any]:
+    """A channel for one question: on AMQP the wrong answer closes it, on Redis making one costs five answers."""
+    if connection.transport.driver_type == "amqp":
+        with connection.channel() as channel:
+            yield channel
+    else:
+        yield connection.default_channel
 
 
 class _broker_errors:  # noqa: N801 - reads as a statement
@@ -120,5 +184,5 @@ class _broker_errors:  # noqa: N801 - reads as a statement
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OperationalError | redis.ConnectionError | redis.TimeoutError | OSError):
-            raise StoreUnavailableError(f"the broker does not answer: {error}") from error
+        if isinstance(error, _AWAY):
+            raise StoreUnavailableError(f"the broker does not answer, or refuses: {error}") from error

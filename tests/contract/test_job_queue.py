@@ -1,54 +1,218 @@
-"""What every job queue owes manager and agents; run against each adapter of the port."""
+"""What every job queue owes manager and agents; run against each broker the adapter is used with."""
 
 from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from jqueuer.adapters.celery_queue import CeleryJobQueue, celery_app, queue_name
-from jqueuer.adapters.redis_store import connect
-from jqueuer.adapters.valkey import ValkeyServer
 from jqueuer.errors import StoreUnavailableError
+from tests.contract.brokers import Broker, RabbitMQ
+from tests.contract.brokers import broker as broker
+from tests.contract.brokers import own_valkey as own_valkey
+from tests.contract.brokers import rabbitmq as rabbitmq
+from tests.contract.line import Line
+
+Eventually = Callable[[Callable[[], object], float], None]
 
 
 @pytest.fixture
-def queue(valkey: ValkeyServer) -> CeleryJobQueue:
-    with connect(f"unix://{valkey.socket}?db=1") as broker:
-        broker.flushdb()
-    return CeleryJobQueue(celery_app(valkey.broker_url))
+def queue(broker: Broker) -> CeleryJobQueue:
+    return CeleryJobQueue(celery_app(broker.url))
 
 
-def test_published_jobs_wait_in_their_own_experiments_queue(queue: CeleryJobQueue) -> None:
-    assert queue.publish("one", (f"job-{number}" for number in range(1500))) == 1500
-    assert queue.publish("two", ["a"]) == 1
-    assert (queue.length("one"), queue.length("two")) == (1500, 1)
+@pytest.fixture
+def one() -> str:
+    """An experiment nobody had before."""
+    return f"one-{uuid4().hex}"
 
 
-def test_a_queue_nobody_published_to_is_empty(queue: CeleryJobQueue) -> None:
-    assert queue.length("nobody") == 0
+@pytest.fixture
+def two() -> str:
+    return f"two-{uuid4().hex}"
 
 
-def test_a_deleted_queue_is_gone_with_whatever_was_in_it(queue: CeleryJobQueue, valkey: ValkeyServer) -> None:
-    queue.publish("one", ["a", "b"])
-    queue.publish("two", ["c"])
-    queue.delete("one")
+@dataclass
+class Workers:
+    """Processes that take jobs as container managers do."""
+
+    directory: Path
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self, url: str, experiment_id: str, *options: str) -> Path:
+        """Start one; the file of its events."""
+        directory = self.directory / str(len(self.processes))
+        directory.mkdir()
+        (directory / "events").touch()
+        command = [sys.executable, "-m", "tests.contract.queue_worker", url, experiment_id, str(directory), *options]
+        with (directory / "log").open("wb") as log:
+            self.processes.append(subprocess.Popen(command, stderr=log, cwd=Path(__file__).parents[2]))
+        return directory / "events"
+
+    def end(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def workers(tmp_path: Path) -> Iterator[Workers]:
+    workers = Workers(tmp_path)
+    yield workers
+    workers.end()
+
+
+def test_published_jobs_wait_in_their_own_experiments_queue(queue: CeleryJobQueue, one: str, two: str) -> None:
+    assert queue.publish(one, (f"job-{number}" for number in range(1500))) == 1500
+    assert queue.publish(two, ["a"]) == 1
+    assert (queue.length(one), queue.length(two)) == (1500, 1)
+
+
+def test_a_queue_nobody_published_to_is_empty(queue: CeleryJobQueue, one: str) -> None:
+    assert queue.length(one) == 0
+
+
+def test_a_deleted_queue_is_gone_with_whatever_was_in_it(
+    queue: CeleryJobQueue, broker: Broker, one: str, two: str
+) -> None:
+    queue.publish(one, ["a", "b"])
+    queue.publish(two, ["c"])
+    queue.delete(one)
     queue.delete("nobody")
-    with connect(f"unix://{valkey.socket}?db=1") as broker:
-        assert broker.keys("jqueuer.*") == [queue_name("two")]
-    assert queue.length("one") == 0
+    assert not broker.has_queue(queue_name(one))
+    assert broker.has_queue(queue_name(two))
+    assert queue.length(one) == 0
 
 
-def test_a_message_is_json_that_names_the_job_and_nothing_else(queue: CeleryJobQueue, valkey: ValkeyServer) -> None:
-    import base64
-    import json
-
-    queue.publish("one", ["a"])
-    with connect(f"unix://{valkey.socket}?db=1") as broker:
-        envelope = json.loads(broker.lindex(queue_name("one"), 0))
-    assert envelope["content-type"] == "application/json"
-    assert json.loads(base64.b64decode(envelope["body"]))[:2] == [["one", "a"], {}]
+def test_a_message_is_json_that_names_the_job_and_nothing_else(queue: CeleryJobQueue, broker: Broker, one: str) -> None:
+    queue.publish(one, ["a"])
+    content_type, body = broker.first_message(queue_name(one))
+    assert content_type == "application/json"
+    assert json.loads(body)[:2] == [[one, "a"], {}]
 
 
-def test_a_broker_that_is_away_is_said_so() -> None:
+def test_a_worker_takes_one_job_after_the_other(
+    queue: CeleryJobQueue, broker: Broker, one: str, workers: Workers, eventually: Eventually
+) -> None:
+    queue.publish(one, ["a", "b", "c"])
+    events = workers.start(broker.url, one)
+    eventually(lambda: "ended c" in events.read_text(), 30)
+    lines = [line for line in events.read_text().splitlines() if line != "ready"]
+    assert lines == ["started a", "ended a", "started b", "ended b", "started c", "ended c"]
+    eventually(lambda: queue.length(one) == 0, 10)
+
+
+def test_a_short_job_does_not_wait_behind_a_long_one_while_somebody_is_idle(
+    queue: CeleryJobQueue, broker: Broker, one: str, workers: Workers, eventually: Eventually
+) -> None:
+    """Prefetch is one: what a worker is not running stays in the queue for others."""
+    busy = workers.start(broker.url, one)
+    queue.publish(one, ["hold", "a", "b", "c"])
+    eventually(lambda: "started hold" in busy.read_text(), 30)
+    idle = workers.start(broker.url, one)
+    eventually(lambda: idle.read_text().count("ended") == 3, 30)
+    assert "ended" not in busy.read_text()
+
+
+def test_the_message_of_a_worker_that_is_killed_comes_back(
+    rabbitmq: RabbitMQ, one: str, workers: Workers, eventually: Eventually
+) -> None:
+    """On RabbitMQ at once; on Redis and Valkey the job's lease runs out and it is published again."""
+    queue = CeleryJobQueue(celery_app(rabbitmq.broker_url))
+    events = workers.start(rabbitmq.broker_url, one)
+    queue.publish(one, ["hold"])
+    eventually(lambda: "started hold" in events.read_text(), 30)
+    assert queue.length(one) == 0
+    workers.end()
+    eventually(lambda: queue.length(one) == 1, 10)
+
+
+def test_a_broker_that_dies_in_mid_job_comes_back_with_what_waited_and_workers_go_on(
+    queue: CeleryJobQueue, broker: Broker, one: str, workers: Workers, eventually: Eventually
+) -> None:
+    """The job itself may be delivered again, which finds nothing to claim: here only the messages are looked at."""
+    events = workers.start(broker.url, one)
+    queue.publish(one, ["hold", "a", "b"])
+    eventually(lambda: "started hold" in events.read_text(), 30)
+    broker.kill()
+    with pytest.raises(StoreUnavailableError, match="broker does not answer"):
+        queue.publish(one, ["c"])
+    broker.start()
+    queue.publish(one, ["d"])
+    (events.parent / "hold").touch()
+    eventually(lambda: {"ended hold", "ended a", "ended b", "ended d"} <= set(events.read_text().splitlines()), 60)
+    ran = Counter(events.read_text().splitlines())
+    assert (ran["ended a"], ran["ended b"], ran["ended d"]) == (1, 1, 1)
+    assert workers.processes[0].poll() is None
+
+
+def test_a_manager_outlives_its_broker(queue: CeleryJobQueue, broker: Broker, one: str) -> None:
+    queue.publish(one, ["a"])
+    broker.kill()
+    for ask in (lambda: queue.publish(one, ["b"]), lambda: queue.length(one), lambda: queue.delete(one)):
+        with pytest.raises(StoreUnavailableError, match="broker does not answer"):
+            ask()
+    broker.start()
+    assert queue.length(one) == 1
+    assert queue.publish(one, ["b"]) == 1
+    assert queue.length(one) == 2
+
+
+def test_a_manager_notices_nothing_of_a_restart_between_two_questions(
+    queue: CeleryJobQueue, broker: Broker, one: str
+) -> None:
+    queue.publish(one, ["a"])
+    broker.kill()
+    broker.start()
+    assert queue.publish(one, ["b", "c"]) == 2
+    assert queue.length(one) == 3
+
+
+def test_a_worker_whose_line_was_cut_goes_on_taking_jobs(
+    rabbitmq: RabbitMQ, one: str, workers: Workers, eventually: Eventually
+) -> None:
+    """Nobody closes its connection, so it must notice the silence: AMQP's heartbeat, here every second."""
+    queue, line = CeleryJobQueue(celery_app(rabbitmq.broker_url)), Line(rabbitmq.port)
+    try:
+        events = workers.start(rabbitmq.broker_url.replace(str(rabbitmq.port), str(line.port)), one, "1")
+        queue.publish(one, ["a"])
+        eventually(lambda: "ended a" in events.read_text(), 30)
+        line.cut()
+        line.mend()
+        queue.publish(one, ["b"])
+        eventually(lambda: "ended b" in events.read_text(), 60)
+    finally:
+        line.close()
+
+
+def test_workers_ask_for_a_heartbeat(rabbitmq: RabbitMQ) -> None:
+    app = celery_app(rabbitmq.broker_url)
+    with app.connection_for_read(heartbeat=app.conf.broker_heartbeat) as connection:
+        assert connection.connect().heartbeat == 10
+
+
+def test_rabbitmq_is_told_that_jobs_may_take_days(rabbitmq: RabbitMQ, one: str) -> None:
+    """It takes a job from its worker again after half an hour otherwise."""
+    CeleryJobQueue(celery_app(rabbitmq.broker_url)).publish(one, ["a"])
+    queues = dict(line.split("\t") for line in rabbitmq.control("list_queues", "name", "arguments").splitlines()[1:])
+    assert queues[queue_name(one)] == '[{"x-consumer-timeout",604800000}]'
+
+
+def test_a_broker_that_refuses_is_said_so(rabbitmq: RabbitMQ, one: str) -> None:
+    stranger = CeleryJobQueue(celery_app(rabbitmq.broker_url.replace("guest:guest", "guest:wrong")))
+    with pytest.raises(StoreUnavailableError, match=r"refuses: .*ACCESS_REFUSED"):
+        stranger.publish(one, ["a"])
+
+
+def test_a_broker_that_was_never_there_is_said_so() -> None:
     lonely = CeleryJobQueue(celery_app("redis+socket:///nowhere/valkey.sock?virtual_host=1"))
     with pytest.raises(StoreUnavailableError, match="broker does not answer"):
         lonely.length("one")
