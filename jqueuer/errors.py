@@ -54,6 +54,10 @@ class StoreUnavailableError(JQueuerError):
     """The store does not answer."""
 
 
+class RefusedError(JQueuerError):
+    """The manager does not take, or does not give, what an agent asked of it."""
+
+
 class EngineUnavailableError(JQueuerError):
     """The container engine does not answer, or refused what was asked of it."""
 

@@ -168,6 +168,8 @@ class ServiceStatus(Frozen):
     """Containers asked for that no node has room for."""
     problem: str = ""
     """Why containers cannot be started, in the orchestrator's own words."""
+    note: str = ""
+    """What a user should know while nothing is wrong: where the image is being pulled, say."""
 
     def count(self, *states: ContainerState) -> int:
         """How many containers are in one of these states."""

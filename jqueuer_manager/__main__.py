@@ -5,9 +5,12 @@ from __future__ import annotations
 import gc
 import json
 import sys
+import threading
+from dataclasses import replace
 from typing import Any
 
-from flask import Flask
+import structlog
+from flask import Flask, request
 from gunicorn.app.base import BaseApplication
 
 from jqueuer.adapters.celery_queue import CeleryJobQueue, celery_app
@@ -15,8 +18,10 @@ from jqueuer.adapters.directory_artifacts import DirectoryArtifacts
 from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger, connect
 from jqueuer.errors import JQueuerError, StoreUnavailableError
 from jqueuer.logs import configure_logging
+from jqueuer.ports import ContainerRegistry, ExperimentStore, Orchestrator
 from jqueuer.settings import Settings, load_settings
 from jqueuer_manager.adapters.local_orchestrator import LocalOrchestrator
+from jqueuer_manager.adapters.swarm import SwarmOrchestrator
 from jqueuer_manager.api import create_app
 from jqueuer_manager.loop import ControlLoop
 from jqueuer_manager.receiver import Receiver
@@ -25,6 +30,10 @@ from jqueuer_manager.services import Services
 _THREADS = 16
 _SWITCH_SECONDS = 0.0005
 """How soon a thread that takes in a hundred thousand jobs gives way to one that answers a small request."""
+_STORE_AGAIN_SECONDS = 0.5
+_ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
+
+log = structlog.get_logger()
 
 
 def compose(settings: Settings) -> Services:
@@ -46,10 +55,65 @@ def compose(settings: Settings) -> Services:
             client, lease_seconds=settings.lease_seconds, max_lost_attempts=settings.max_lost_attempts
         ),
         queue=CeleryJobQueue(celery_app(settings.full_broker_url)),
-        orchestrator=LocalOrchestrator(RedisContainerRegistry(client)),
+        orchestrator=_orchestrator(settings, RedisContainerRegistry(client), experiments),
         artifacts=DirectoryArtifacts(settings.state_dir),
         ready=ready,
     )
+
+
+def _orchestrator(settings: Settings, registry: ContainerRegistry, experiments: ExperimentStore) -> Orchestrator:
+    if settings.engine == "docker":
+        return SwarmOrchestrator(settings, registry, experiments)
+    return LocalOrchestrator(registry)
+
+
+class Beginning:
+    """What is done before the first request: deleting half-received experiments, then starting the control loop.
+
+    It needs the store, which may come up later than the manager: until then the manager is alive, but not ready.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self.services = replace(services, ready=self._ready)
+        self._services_ready = services.ready
+        self._loop = ControlLoop(self.services)
+        self._begun, self._stopping = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, name="beginning", daemon=True)
+
+    def start(self) -> None:
+        """Begin, or go on trying."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End what was begun."""
+        self._stopping.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        if self._begun.is_set():
+            self._loop.stop()
+
+    def refuse_early(self) -> None:
+        """Before each request: until the manager has begun it answers nothing but whether it lives."""
+        if not self._begun.is_set() and request.path not in _ALWAYS_ANSWERED:
+            raise StoreUnavailableError("the manager waits for its store")
+
+    def _run(self) -> None:
+        said = False
+        while not self._stopping.is_set():
+            try:
+                Receiver(self.services).purge()
+            except StoreUnavailableError as error:
+                if not said:
+                    log.warning("the store is away; waiting for it", error=str(error))
+                said = True
+                self._stopping.wait(_STORE_AGAIN_SECONDS)
+                continue
+            self._loop.start()
+            self._begun.set()
+            return
+
+    def _ready(self) -> tuple[bool, str]:
+        return self._services_ready() if self._begun.is_set() else (False, "the manager waits for its store")
 
 
 class ManagerServer(BaseApplication):  # type: ignore[misc] # gunicorn has no types
@@ -57,7 +121,7 @@ class ManagerServer(BaseApplication):  # type: ignore[misc] # gunicorn has no ty
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._loop: ControlLoop | None = None
+        self._beginning: Beginning | None = None
         super().__init__()
 
     def load_config(self) -> None:
@@ -71,7 +135,7 @@ class ManagerServer(BaseApplication):  # type: ignore[misc] # gunicorn has no ty
             "graceful_timeout": 10,
             "loglevel": "warning",
             "when_ready": self._announce,
-            "worker_exit": self._stop_loop,
+            "worker_exit": self._stop,
             "control_socket_disable": True,
         }
         for name, value in options.items():
@@ -80,14 +144,13 @@ class ManagerServer(BaseApplication):  # type: ignore[misc] # gunicorn has no ty
 
     def load(self) -> Flask:
         """Called in the worker process."""
-        services = compose(self._settings)
-        Receiver(services).purge()
-        self._loop = ControlLoop(services)
-        self._loop.start()
-        app = create_app(services)
+        self._beginning = Beginning(compose(self._settings))
+        app = create_app(self._beginning.services)
+        app.before_request(self._beginning.refuse_early)
         sys.setswitchinterval(_SWITCH_SECONDS)
         gc.collect()
         gc.freeze()  # what was loaded stays; looking through it again and again would hold up requests
+        self._beginning.start()
         return app
 
     def _announce(self, server: Any) -> None:
@@ -99,9 +162,9 @@ class ManagerServer(BaseApplication):  # type: ignore[misc] # gunicorn has no ty
         part.write_text(json.dumps({"url": f"http://{host}:{port}", "pid": server.pid}))
         part.replace(self._settings.state_dir / "manager.json")
 
-    def _stop_loop(self, server: Any, worker: Any) -> None:
-        if self._loop is not None:
-            self._loop.stop()
+    def _stop(self, server: Any, worker: Any) -> None:
+        if self._beginning is not None:
+            self._beginning.stop()
 
 
 def main() -> int:

@@ -1,0 +1,3 @@
+"""Experiment services on a Docker Swarm."""
+
+from jqueuer_manager.adapters.swarm.orchestrator import SwarmOrchestrator as SwarmOrchestrator
