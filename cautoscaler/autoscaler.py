@@ -95,16 +95,20 @@ def _confirm(
     grown, agreed = advance(row, rule, requested=requested, suggested=suggested)
     if agreed is None:
         if grown.index == 0:
-            return grown, Verdict.HOLD, requested, f"{requested} requested already"
+            return grown, Verdict.HOLD, requested, _already(situation)
         what = f"{grown.index} of {rule.act_at} calculations in a row agree to go from {requested} to {grown.target}"
         return grown, Verdict.CONFIRM, requested, what
     # the limits may have moved since the first suggestion of the row
     target = clamp(agreed, minimum=situation.minimum, maximum=situation.maximum).value
     if target == requested:
-        return grown, Verdict.HOLD, requested, f"{requested} requested already"
+        return grown, Verdict.HOLD, requested, _already(situation)
     verdict = _verdict(requested, target)
     row_text = f"{rule.act_at} calculations in a row agree: " if rule.act_at > 1 else ""
     return grown, verdict, target, f"{row_text}from {requested} to {target}"
+
+
+def _already(situation: Situation) -> str:
+    return f"{situation.requested} {'wanted' if situation.short_of_room else 'requested'} already"
 
 
 def _verdict(requested: int, target: int) -> Verdict:

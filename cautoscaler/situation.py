@@ -44,6 +44,8 @@ class Situation:
     """The mean over all tasks executed so far, if any was."""
     requested: int = 0
     """Containers asked for, as opposed to the observed ones."""
+    short_of_room: bool = False
+    """There was not room for all of ``requested``; fewer are asked for until there is."""
     containers: ContainerCounts = ContainerCounts()
     margin_seconds: float = 0.0
     """How long before its deadline the experiment should end."""

@@ -14,7 +14,9 @@ from typing import Final
 import structlog
 
 from jqueuer.errors import JQueuerError, StoreUnavailableError
+from jqueuer.scheduling import UNKNOWN
 from jqueuer_manager.services import Services
+from jqueuer_manager.sharing import ClusterShares
 from jqueuer_manager.shell import Shell
 
 _THREADS: Final = 8
@@ -34,6 +36,7 @@ class ControlLoop:
         self._under_way: dict[str, Future[bool]] = {}
         self._stopping = False
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="controller")
+        self._cluster = ClusterShares(services.orchestrator, self._pool)
         self._thread = threading.Thread(target=self._run, name="control-loop", daemon=True)
         self._retention_due_at = time.monotonic()
 
@@ -63,10 +66,12 @@ class ControlLoop:
                 del self._under_way[experiment_id]
                 if _settled(experiment_id, future):
                     self._shells.pop(experiment_id, None)
+        shares = self._cluster.of([shell.demand for shell in self._shells.values() if shell.demand is not None])
         for experiment_id in {*self._services.experiments.active(), *self._shells}:
             if experiment_id not in self._under_way:
                 shell = self._shells.setdefault(experiment_id, Shell(self._services, experiment_id))
-                self._under_way[experiment_id] = self._pool.submit(shell.look)
+                share = None if shares is None else shares.get(experiment_id, UNKNOWN)
+                self._under_way[experiment_id] = self._pool.submit(shell.look, share)
         if time.monotonic() >= self._retention_due_at:
             self._retention_due_at = time.monotonic() + _RETENTION_PERIOD_SECONDS
             self._pool.submit(_tidy, self._services)

@@ -12,6 +12,7 @@ from cautoscaler import Advice
 from jqueuer.controller import (
     AskPolicy,
     Command,
+    Commands,
     ControllerState,
     CreateService,
     DeleteQueue,
@@ -25,11 +26,13 @@ from jqueuer.controller import (
     RepublishQueued,
     ScaleService,
     Settle,
+    demand_of,
     step,
 )
-from jqueuer.errors import NotFoundError
+from jqueuer.errors import EngineUnavailableError, NotFoundError
 from jqueuer.model import POST_JOB_ID, Job, Task
 from jqueuer.records import ExperimentRecord, JournalEntry
+from jqueuer.scheduling import Demand, Share
 from jqueuer.states import ExperimentState, JobState
 from jqueuer_manager.adapters.policy_service import ask_policy
 from jqueuer_manager.services import Services
@@ -42,23 +45,31 @@ log = structlog.get_logger()
 class Shell:
     """Performs for one experiment; used by one thread at a time."""
 
+    demand: Demand | None = None
+    """What it asks of the cluster as of its last look; None before the first, and where it has no share in it."""
+
     def __init__(self, services: Services, experiment_id: str) -> None:
         self._services = services
         self._id = experiment_id
         self._state = ControllerState()
+        self._record_seen: ExperimentRecord | None = None
         self._question: Future[Advice] | None = None
 
-    def look(self) -> bool:
-        """Look, act, and again while jobs are being published; True once nothing is left to care for."""
+    def look(self, share: Share | None = None) -> bool:
+        """Look, act, and again while jobs are being published; True once nothing is left to care for.
+
+        ``share`` is how much of the cluster the experiment may have, None where that is not limited.
+        """
         while True:
             self._repair()
-            observation = self._observe()
+            observation = self._observe(share)
             state, commands = step(self._state, observation)
             for command in commands:
                 log.debug("command", experiment=self._id, command=command)
                 if not self._perform(command):
                     return False
             self._state = state
+            self._tell_demand(observation, commands)
             if observation.advice is not None and not any(isinstance(command, AskPolicy) for command in commands):
                 self._question = None  # only now: had a command failed, the answer would be needed again
             if not any(isinstance(command, PublishNext) for command in commands):
@@ -75,12 +86,32 @@ class Shell:
         if due:
             self._services.queue.publish(self._id, due)
 
-    def _observe(self) -> Observation:
+    def _tell_demand(self, observation: Observation, commands: Commands) -> None:
+        """Say what it asks of the cluster now; what it was when the engine last answered, while it does not."""
+        record = observation.record or self._record_seen
+        if observation.engine_problem or record is None:
+            return
+        requested = observation.requested
+        for command in commands:
+            if isinstance(command, CreateService | ScaleService):
+                requested = command.containers
+        if observation.record is None:
+            record = record.model_copy(update={"state": ExperimentState.CANCELLED})  # deleted: it wants nothing more
+        self._record_seen = record
+        self.demand = demand_of(self._state, observation, record, requested)
+
+    def _observe(self, share: Share | None) -> Observation:
         services = self._services
-        record = self._record()
-        service = services.orchestrator.status(self._id)
+        record, service, engine_problem = self._record(), None, ""
+        try:
+            service = services.orchestrator.status(self._id)
+        except EngineUnavailableError as error:
+            engine_problem = str(error)
+            log.warning("the engine is away; looking again", experiment=self._id, error=engine_problem)
         if record is None:
-            return Observation(now=services.experiments.now(), record=None, service=service)
+            return Observation(
+                now=services.experiments.now(), record=None, service=service, engine_problem=engine_problem
+            )
         if record.state is ExperimentState.CANCELLED:
             services.ledger.cancel(self._id)  # whoever cancelled it may have been cut short
         post, post_problem = self._post(record)
@@ -90,6 +121,8 @@ class Shell:
             counts=services.ledger.counts(self._id),
             statistics=services.ledger.statistics(self._id),
             service=service,
+            engine_problem=engine_problem,
+            share=share if record.description.container_name is None else None,
             queue_length=services.queue.length(self._id),
             delayed=services.ledger.delayed(self._id),
             post=post,

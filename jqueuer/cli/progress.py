@@ -67,7 +67,7 @@ def line_of(experiment: dict[str, Any], now: float) -> str:
         f"containers {_containers(experiment)}",
         _deadline(experiment, now),
     ]
-    return " · ".join(part for part in (*parts, experiment["problem"]) if part)
+    return " · ".join(part for part in (*parts, *_remarks(experiment)) if part)
 
 
 def _picture(experiment: dict[str, Any], now: float) -> Group:
@@ -83,7 +83,13 @@ def _picture(experiment: dict[str, Any], now: float) -> Group:
     if deadline := _deadline(experiment, now):
         late = (experiment["seconds_left"] or 0) < 0
         grid.add_row(Text("time", style="dim"), Text(deadline, style="red" if late else ""))
-    return Group(grid, *([Text(experiment["problem"], style="yellow")] if experiment["problem"] else []))
+    return Group(grid, *(Text(remark, style="yellow") for remark in _remarks(experiment)))
+
+
+def _remarks(experiment: dict[str, Any]) -> list[str]:
+    """What keeps its containers waiting."""
+    found = [experiment["problem"], *(experiment["containers"].get(name, "") for name in ("waiting", "note"))]
+    return [remark for remark in found if remark]
 
 
 def _jobs(experiment: dict[str, Any]) -> str:

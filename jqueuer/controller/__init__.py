@@ -23,6 +23,7 @@ from jqueuer.controller.commands import (
     Settle,
 )
 from jqueuer.controller.control import step
+from jqueuer.controller.demanding import demand_of
 from jqueuer.controller.observation import ControllerState, Observation
 from jqueuer.controller.situation import forecast_of, phase_of, policy_name
 
@@ -43,6 +44,7 @@ __all__ = [
     "RepublishQueued",
     "ScaleService",
     "Settle",
+    "demand_of",
     "forecast_of",
     "phase_of",
     "policy_name",

@@ -36,6 +36,8 @@ def step(state: ControllerState, observation: Observation) -> tuple[ControllerSt
     whatever is still to be done.
     """
     record = observation.record
+    if observation.engine_problem:
+        return _without_engine(state, observation)
     if record is None or record.state.terminal:
         return release(state, observation)
     state, complaints = _complain(state, observation)
@@ -68,8 +70,20 @@ def _pause(state: ControllerState, observation: Observation) -> tuple[Controller
     return state, (ScaleService(0, observation.requested, reason, by_autoscaler=False), Journal(entry))
 
 
+def _without_engine(state: ControllerState, observation: Observation) -> tuple[ControllerState, Commands]:
+    """The containers go on meanwhile: give them jobs, and decide nothing else."""
+    record = observation.record
+    if record is None or record.state.terminal:
+        return state, ()
+    state, complaints = _complain(state, observation)
+    if record.state is not ExperimentState.RUNNING or record.published >= observation.counts.total:
+        return state, complaints
+    state, publishing = publish(state, observation, record)
+    return state, (*complaints, *publishing)
+
+
 def _complain(state: ControllerState, observation: Observation) -> tuple[ControllerState, Commands]:
-    problem = "" if observation.service is None else observation.service.problem
+    problem = observation.engine_problem or ("" if observation.service is None else observation.service.problem)
     if problem == state.problem:
         return state, ()
     entry = JournalEntry(at=observation.now, action="problem", reason=problem)

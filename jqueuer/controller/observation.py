@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cautoscaler import Advice, Basis, CoherenceIndex, Decision, Verdict
 from cautoscaler.coherence import NO_ROW
 from jqueuer.records import Counts, ExperimentRecord, ServiceStatus, Statistics
+from jqueuer.scheduling import Share
 from jqueuer.states import ContainerState, JobState
 
 
@@ -21,6 +22,10 @@ class Observation:
     counts: Counts = field(default_factory=Counts)
     statistics: Statistics = field(default_factory=Statistics)
     service: ServiceStatus | None = None
+    engine_problem: str = ""
+    """Why the service cannot be seen: then nothing is known of it, not even whether it is there."""
+    share: Share | None = None
+    """How much of the cluster it may have; None where nothing limits it."""
     queue_length: int = 0
     delayed: int = 0
     """Queued jobs whose back-off has not ended. Too low a number costs an idle republication now and then."""
@@ -67,9 +72,24 @@ class ControllerState:
     """What the last decision in the journal was like; the same again is not worth an entry."""
     problem: str = ""
     """The orchestrator's last complaint."""
+    wanted: int | None = None
+    """What would be requested if there were room; None where just that is requested."""
+    undone: bool = False
+    """The last decision acts, but how much of it there is room for is not known yet."""
+    limit_told: tuple[int, int, str] | None = None
+    """Requested, wanted and why, as the journal last told it while there was not room for all."""
+    unplaced_since: float | None = None
+    placeable: int | None = None
+    """So many containers the orchestrator finds nodes for; None where it refused none."""
+    refusal: str = ""
+    refused_at: float = 0.0
+    """When more than are placeable were last tried, or refused."""
 
     def at_rest(self) -> ControllerState:
         """The state while nothing is scaled: the next calculation is made at once, from a new row."""
-        return replace(
-            self, coherence=NO_ROW, decision=None, calculated_at=None, asked_at=None, starved_since=None, noted=None
+        return ControllerState(
+            created_at=self.created_at,
+            released_at=self.released_at,
+            republished_at=self.republished_at,
+            problem=self.problem,
         )

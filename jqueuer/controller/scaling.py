@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import cautoscaler
-from cautoscaler import Advice, AutoscalerState, Decision, Verdict
+from cautoscaler import Advice, AutoscalerState, Decision
 from cautoscaler.coherence import NO_ROW
-from jqueuer.controller.commands import AskPolicy, Command, Commands, CreateService, Journal, ScaleService
+from jqueuer.controller.commands import AskPolicy, Commands
+from jqueuer.controller.limits import note_refusals, wanted_of
 from jqueuer.controller.observation import ControllerState, Observation
+from jqueuer.controller.requesting import create, follow
 from jqueuer.controller.situation import REST_POLICY, policy_name, policy_request, situation_of
-from jqueuer.records import ExperimentRecord, JournalEntry
+from jqueuer.records import ExperimentRecord
 
 CREATE_AGAIN_SECONDS = 5.0
 """A service that is still not seen so long after its creation is created again."""
@@ -21,15 +23,22 @@ ANSWER_GRACE_SECONDS = 5.0
 def scale(
     state: ControllerState, observation: Observation, record: ExperimentRecord
 ) -> tuple[ControllerState, Commands]:
-    """Create the service if it is not there, or calculate when the policy's period is over."""
+    """Decide when the policy's period is over, and request as much of what is wanted as there is room for."""
+    state = note_refusals(state, observation)
     missing = observation.service is None or state.released_at is not None
-    due = _may_create(state, observation.now) if missing else _calculation_due(state, observation, record)
-    if not due and state.asked_at is None:
+    if missing and not _may_create(state, observation.now):
         return state, ()
-    state, asked, advice = _consult(state, observation, record)
-    if state.asked_at is not None:
-        return state, asked
-    return (_create if missing else _calculate)(state, observation, record, advice)
+    due = not state.undone if missing else _calculation_due(state, observation, record)
+    new: Decision | None = None
+    asked: Commands = ()
+    if due or state.asked_at is not None:
+        state, asked, advice = _consult(state, observation, record)
+        if state.asked_at is None:
+            state, new = _decide(state, observation, record, advice, missing)
+        elif missing:
+            return state, asked
+    state, commands = create(state, observation) if missing else follow(state, observation, new)
+    return state, (*asked, *commands)
 
 
 def _may_create(state: ControllerState, now: float) -> bool:
@@ -64,56 +73,19 @@ def _consult(
     return replace(state, asked_at=None), (), Advice(error=f"no answer within {now - state.asked_at:.0f} s")
 
 
-def _create(
-    state: ControllerState, observation: Observation, record: ExperimentRecord, advice: Advice | None
-) -> tuple[ControllerState, Commands]:
-    decision = cautoscaler.initial(policy_name(record.description), situation_of(observation, record, advice))
-    again = state.created_at is not None and state.released_at is None
-    reason = f"the service is not there any more; {decision.reason}" if again else decision.reason
-    state = replace(
-        state,
-        coherence=NO_ROW,
-        decision=decision,
-        calculated_at=observation.now,
-        created_at=observation.now,
-        released_at=None,
-        noted=_likeness(decision),
-    )
-    entry = JournalEntry(
-        at=observation.now, action="create", containers=decision.target, reason=reason, inputs=dict(decision.inputs)
-    )
-    return state, (CreateService(decision.target, reason), Journal(entry))
-
-
-def _calculate(
-    state: ControllerState, observation: Observation, record: ExperimentRecord, advice: Advice | None
-) -> tuple[ControllerState, Commands]:
-    autoscaler = AutoscalerState(policy_name(record.description), state.coherence)
-    autoscaler, decision = cautoscaler.step(autoscaler, situation_of(observation, record, advice))
-    commands: list[Command] = []
-    if decision.verdict.acts:
-        commands.append(ScaleService(decision.target, observation.requested, decision.reason))
-    if decision.verdict.acts or _likeness(decision) != state.noted:
-        commands.append(Journal(_entry(decision, observation.now)))
-    state = replace(
-        state,
-        coherence=autoscaler.coherence,
-        decision=decision,
-        calculated_at=observation.now,
-        noted=_likeness(decision),
-    )
-    return state, tuple(commands)
-
-
-def _likeness(decision: Decision) -> tuple[Verdict, cautoscaler.Basis, int]:
-    return decision.verdict, decision.basis, decision.clamped
-
-
-def _entry(decision: Decision, now: float) -> JournalEntry:
-    return JournalEntry(
-        at=now,
-        action=decision.verdict.value,
-        containers=decision.target,
-        reason=decision.reason,
-        inputs={**decision.inputs, "needed": decision.needed, "clamped": decision.clamped},
-    )
+def _decide(
+    state: ControllerState, observation: Observation, record: ExperimentRecord, advice: Advice | None, missing: bool
+) -> tuple[ControllerState, Decision]:
+    """Ask CAutoScaler. It takes what is wanted for requested: a lack of room is no reason to begin a new row."""
+    policy, situation = policy_name(record.description), situation_of(observation, record, advice)
+    if missing:
+        decision, row = cautoscaler.initial(policy, situation), NO_ROW
+    else:
+        if observation.requested > 0:
+            wanted = wanted_of(state, observation)
+            situation = replace(situation, requested=wanted, short_of_room=wanted > observation.requested)
+        autoscaler, decision = cautoscaler.step(AutoscalerState(policy, state.coherence), situation)
+        row = autoscaler.coherence
+    state = replace(state, coherence=row, decision=decision, calculated_at=observation.now)
+    state = replace(state, undone=decision.verdict.acts)
+    return (replace(state, wanted=decision.target) if decision.verdict.acts else state), decision

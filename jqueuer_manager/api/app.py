@@ -6,7 +6,7 @@ from flask import Response, jsonify, request
 from flask_openapi.openapi import OpenAPI
 
 from jqueuer import __version__
-from jqueuer_manager.api import experiments, files, health, jobs, legacy, lifecycle, outputs, problems
+from jqueuer_manager.api import artifacts, experiments, files, health, jobs, legacy, lifecycle, outputs, problems
 from jqueuer_manager.api.bodies import drain
 from jqueuer_manager.api.headers import refuse_cross_site, secure
 from jqueuer_manager.api.parameters import PREFIX
@@ -27,6 +27,7 @@ def create_app(services: Services) -> OpenAPI:
         },
         validation_error_model=problems.Problem,
         validation_error_callback=problems.invalid_parameters,
+        security_schemes={artifacts.SECURITY: {"type": "http", "scheme": "bearer"}},
         doc_ui=False,
         static_folder=None,
     )
@@ -40,6 +41,7 @@ def create_app(services: Services) -> OpenAPI:
         outputs.blueprint(services),
         legacy.blueprint(services, receiver),
         health.blueprint(services),
+        artifacts.blueprint(services),
     ):
         app.register_api(blueprint)
     problems.install(app)
@@ -50,7 +52,7 @@ def create_app(services: Services) -> OpenAPI:
 
     @app.after_request
     def tell_the_loop(response: Response) -> Response:
-        if request.method not in {"GET", "HEAD", "OPTIONS"}:
+        if request.method not in {"GET", "HEAD", "OPTIONS"} and request.blueprint != artifacts.NAME:
             services.changed.set()
         return response
 

@@ -5,10 +5,21 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from jqueuer.adapters.celery_queue import queue_name
-from jqueuer.adapters.redis_store import connect
+from jqueuer.adapters.redis_store import RedisContainerRegistry, connect
+from jqueuer.adapters.redis_store.connection import StoreClient
+from jqueuer.errors import EngineUnavailableError
+from jqueuer.scheduling import Node
+from jqueuer_manager.adapters.local_orchestrator import LocalOrchestrator
+from jqueuer_manager.loop import ControlLoop
+from jqueuer_manager.services import Services
+from jqueuer_manager.shell import Shell
+from tests.embedded.api_manager import Manager
 from tests.embedded.running import System
 
 Wait = Callable[..., None]
@@ -135,3 +146,59 @@ def manager_of(container: str) -> int:
         except OSError:
             continue
     raise AssertionError(f"nothing runs in {container}")
+
+
+class OneNode(LocalOrchestrator):
+    """Requests are kept as ever, but there are nodes: one, with two cores."""
+
+    def nodes(self) -> tuple[Node, ...]:  # type: ignore[override]
+        return (Node(name="n1", cpu_cores=2.0, memory_bytes=2**30),)
+
+
+@pytest.fixture
+def services(services: Services, client: StoreClient) -> Services:
+    """The manager's ports on a cluster of one node."""
+    return replace(
+        services,
+        orchestrator=OneNode(RedisContainerRegistry(client)),
+        settings=services.settings.model_copy(update={"control_seconds": 0.05}),
+    )
+
+
+def test_who_finds_no_room_waits_and_is_told_for_whom(manager: Manager, eventually: Wait) -> None:
+    head = "name: {}\nresources: {{cpu: {{reserve: 1}}}}\ncontainers: {{min: 2, max: 2}}\npolicy: {{name: fixed}}"
+    loop = ControlLoop(manager.services)
+    loop.start()
+    try:
+        first = manager.submit_jobs(4, head.format("first"))
+        eventually(lambda: containers(manager, first)["requested"] == 2)
+        second = manager.submit_jobs(4, head.format("second"))
+        eventually(lambda: containers(manager, second)["waiting"])
+        found = containers(manager, second)
+        assert (found["requested"], found["wanted"]) == (0, 2)
+        assert found["waiting"] == f"0 of 2 wanted fit: {first} (received earlier) goes first"
+        manager.api.cancel(first)
+        eventually(lambda: containers(manager, second)["requested"] == 2)
+        assert containers(manager, second)["waiting"] == ""
+    finally:
+        loop.stop()
+
+
+def containers(manager: Manager, experiment_id: str) -> dict[str, object]:
+    found: dict[str, object] = manager.api.experiment(experiment_id)["containers"]
+    return found
+
+
+class AwayOrchestrator(LocalOrchestrator):
+    """An engine that does not answer."""
+
+    def status(self, experiment_id: str) -> None:  # type: ignore[override]
+        raise EngineUnavailableError("the engine does not answer")
+
+
+def test_jobs_are_published_and_the_api_answers_while_the_engine_is_away(manager: Manager, client: StoreClient) -> None:
+    experiment_id = manager.submit_jobs(3)
+    away = replace(manager.services, orchestrator=AwayOrchestrator(RedisContainerRegistry(client)))
+    assert Shell(away, experiment_id).look() is False
+    assert manager.services.queue.length(experiment_id) == 3
+    assert [entry["action"] for entry in manager.api.journal(experiment_id)] == ["problem"]

@@ -21,10 +21,12 @@ from jqueuer.controller import (
     RepublishQueued,
     ScaleService,
     Settle,
+    demand_of,
     step,
 )
 from jqueuer.model import POST_JOB_ID
 from jqueuer.records import ContainerStatus, Counts, ExperimentRecord, JournalEntry, ServiceStatus, Statistics
+from jqueuer.scheduling import Demand, Share
 from jqueuer.states import ContainerState, ExperimentState, JobState
 
 JOB_SECONDS = 3.0
@@ -36,6 +38,7 @@ class Container:
     job: str | None = None
     busy_until: float = 0.0
     draining: bool = False
+    node: str = "n1"
 
 
 @dataclass
@@ -54,6 +57,9 @@ class World:
     requests: list[int] = field(default_factory=list)
     settled: bool = False
     post: JobState | None = None
+    job_seconds: float = JOB_SECONDS
+    share: Share | None = None
+    demand: Demand | None = None
 
     @classmethod
     def of(cls, jobs: int, **description: Any) -> "World":
@@ -64,10 +70,12 @@ class World:
         """Work for a second, then look and obey; only so many commands, if the rest is to fail."""
         self.now += 1.0
         self._work()
-        state, commands = step(self.state, self._look())
+        seen = self._look()
+        state, commands = step(self.state, seen)
         kept = commands if fail_after is None else commands[:fail_after]
         if self._carry_out(kept) and len(kept) == len(commands):
             self.state = state
+        self.demand = demand_of(self.state, seen, self.record, self.requested or 0)
 
     def counts(self) -> Counts:
         states = list(self.jobs.values())
@@ -89,15 +97,19 @@ class World:
     def _look(self) -> Observation:
         service = None
         if self.requested is not None or self.containers:
-            service = ServiceStatus(requested=self.requested or 0, containers=tuple(map(self._status, self.containers)))
+            statuses = tuple(map(self._status, self.containers))
+            there = sum(not container.draining for container in self.containers)
+            unplaced = max(0, (self.requested or 0) - there)
+            service = ServiceStatus(requested=self.requested or 0, containers=statuses, unplaced=unplaced)
         done = self.counts().accomplished
-        sums = Statistics(tasks=done, task_seconds=JOB_SECONDS * done, tasks_defined=len(self.jobs))
+        sums = Statistics(tasks=done, task_seconds=self.job_seconds * done, tasks_defined=len(self.jobs))
         return Observation(
             now=self.now,
             record=self.record,
             counts=self.counts(),
             statistics=sums,
             service=service,
+            share=self.share,
             queue_length=len(self.queue),
             post=self.post,
         )
@@ -105,7 +117,7 @@ class World:
     def _status(self, container: Container) -> ContainerStatus:
         state = ContainerState.BUSY if container.job else ContainerState.IDLE
         state = ContainerState.DRAINING if container.draining else state
-        return ContainerStatus(id=container.id, node="n1", state=state, started_at=self.now)
+        return ContainerStatus(id=container.id, node=container.node, state=state, started_at=self.now)
 
     def _work(self) -> None:
         for container in self.containers:
@@ -130,7 +142,7 @@ class World:
         if self.record.state is runs_in and self._get(job) is JobState.QUEUED:
             self._set(job, JobState.RUNNING)
             self.runs[job] = self.runs.get(job, 0) + 1
-            container.job, container.busy_until = job, self.now + JOB_SECONDS
+            container.job, container.busy_until = job, self.now + self.job_seconds
 
     def _get(self, job: str) -> JobState | None:
         return self.post if job == POST_JOB_ID else self.jobs[job]
