@@ -2,85 +2,172 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import socket
 import sys
 import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from multiprocessing import forkserver
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import structlog
+
+from jqueuer.adapters.http_artifacts import HttpArtifacts
 from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger, connect
-from jqueuer.errors import JQueuerError
+from jqueuer.errors import EngineUnavailableError, JQueuerError, StoreUnavailableError
 from jqueuer.logs import configure_logging
-from jqueuer.ports import ContainerHandle
+from jqueuer.ports import ContainerHandle, ContainerRegistry, ExperimentStore, Workplace
 from jqueuer.settings import Settings, load_settings
 from jqueuer_agent.adapters.local_containers import LocalContainers
 from jqueuer_agent.adapters.local_workplace import LocalWorkplace
 from jqueuer_agent.container_manager import ContainerSpec, manage_container
+from jqueuer_agent.pulse import Pulse
 from jqueuer_agent.updater import ContainerUpdater, ManagerProcess
 
-_PRELOADED = [
-    "jqueuer_agent.container_manager",
-    "celery.app.trace",
-    "celery.apps.worker",
-    "celery.backends.base",
-    "celery.concurrency.thread",
-    "celery.events.receiver",
-    "celery.worker.components",
-    "celery.worker.consumer.delayed_delivery",
-    "celery.worker.strategy",
-    "kombu.transport.redis",
-]
-"""What every container manager needs, loaded once: a fork is ready in a tenth of a second."""
+if TYPE_CHECKING:
+    from jqueuer_agent.adapters.docker_containers import DockerContainers
+
+_WAIT_SECONDS = 0.5
+
+log = structlog.get_logger()
 
 
 def main() -> int:
     """Run until told to stop."""
     configure_logging()
-    try:
-        settings = load_settings()
-        updater = _compose(settings)
-    except JQueuerError as error:
-        print(f"jqueuer agent: {error}", file=sys.stderr)  # noqa: T201
-        return 3
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, lambda *_: stop.set())
-    updater.run(stop, settings.updater_seconds)
+    try:
+        settings = load_settings()
+        pulse = Pulse(settings.state_dir)
+        updater = _when_all_answer(lambda: _compose(settings, pulse), pulse, stop)
+    except JQueuerError as error:
+        print(f"jqueuer agent: {error}", file=sys.stderr)  # noqa: T201
+        return 3
+    if updater is not None:
+        updater.run(stop, settings.updater_seconds)
     return 0
 
 
-def _compose(settings: Settings) -> ContainerUpdater:
+def _when_all_answer(
+    compose: Callable[[], ContainerUpdater], pulse: Pulse, stop: threading.Event
+) -> ContainerUpdater | None:
+    """Store and engine may start after the agent; None where it is told to stop before they have."""
+    said = ""
+    while not stop.is_set():
+        pulse()
+        try:
+            return compose()
+        except (StoreUnavailableError, EngineUnavailableError) as error:
+            if said != type(error).__name__:
+                said = type(error).__name__
+                log.warning("waiting", reason=str(error))
+            time.sleep(_WAIT_SECONDS)
+    return None
+
+
+@dataclass(frozen=True)
+class _Node:
+    """What differs from engine to engine."""
+
+    name: str
+    containers: LocalContainers | DockerContainers
+    workplace_of: Callable[[str], Workplace]
+    buried: Sequence[tuple[str, str]]
+    """(experiment, container) of those that went while no agent was here."""
+
+
+def _compose(settings: Settings, pulse: Pulse) -> ContainerUpdater:
     """The composition root: every adapter of the agent is chosen here."""
-    node = settings.node or socket.gethostname()
     client = connect(settings.full_store_url)
-    experiments = RedisExperimentStore(client)
+    experiments, registry = RedisExperimentStore(client), RedisContainerRegistry(client)
     ledger = RedisJobLedger(client, lease_seconds=settings.lease_seconds, max_lost_attempts=settings.max_lost_attempts)
-    containers = LocalContainers(
-        RedisContainerRegistry(client), settings.state_dir.resolve() / "containers", node, experiments.now
-    )
-    for experiment_id, container_id in containers.bury(experiments.active()):
+    active, wake = experiments.active(), threading.Event()
+    if settings.engine == "docker":
+        node = _docker_node(settings, registry, experiments, active, wake)
+    else:
+        node = _local_node(settings, registry, experiments, active)
+    for experiment_id, container_id in node.buried:
         ledger.release(experiment_id, container_id)
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(_PRELOADED)
+    context.set_forkserver_preload(["jqueuer_agent.preloaded"])
     forkserver.ensure_running()  # it loads while nothing is to be done yet
-    environment = _base_environment()
 
     def start_manager(handle: ContainerHandle) -> tuple[ManagerProcess, object]:
-        spec = ContainerSpec(
-            id=handle.id,
-            experiment_id=handle.experiment_id,
-            node=node,
-            workplace=LocalWorkplace(containers.directory_of(handle.id), environment),
-        )
+        spec = ContainerSpec(handle.id, handle.experiment_id, node.name, node.workplace_of(handle.id))
         ready = context.Event()
         process = context.Process(target=manage_container, args=(spec, settings, ready), name=handle.id)
         process.start()
         return process, ready
 
-    return ContainerUpdater(containers, ledger, start_manager)
+    return ContainerUpdater(node.containers, ledger, start_manager, wake=wake, looked=pulse)
+
+
+def _local_node(
+    settings: Settings, registry: ContainerRegistry, experiments: ExperimentStore, active: Sequence[str]
+) -> _Node:
+    name = settings.node or socket.gethostname()
+    containers = LocalContainers(registry, settings.state_dir.resolve() / "containers", name, experiments.now)
+    environment = _base_environment()
+
+    def workplace_of(container_id: str) -> Workplace:
+        return LocalWorkplace(containers.directory_of(container_id), environment)
+
+    return _Node(name, containers, workplace_of, containers.bury(active))
+
+
+def _docker_node(
+    settings: Settings,
+    registry: ContainerRegistry,
+    experiments: ExperimentStore,
+    active: Sequence[str],
+    wake: threading.Event,
+) -> _Node:
+    # Here, because an agent without an engine need not load what speaks to one.
+    from jqueuer_agent.adapters.docker import DockerWorkplace
+    from jqueuer_agent.adapters.docker_containers import DockerContainers
+    from jqueuer_agent.adapters.docker_events import engine_name
+
+    name = settings.node or engine_name(settings.docker_url)
+    containers = DockerContainers(
+        settings.docker_url,
+        name,
+        registry=registry,
+        experiments=experiments,
+        directory=settings.state_dir / "held",
+        changed=wake.set,
+    )
+
+    def workplace_of(container_id: str) -> Workplace:
+        return DockerWorkplace(container_id, settings.docker_url)
+
+    with contextlib.ExitStack() as undo:
+        undo.callback(containers.stop)
+        containers.start()
+        node = _Node(name, containers, workplace_of, containers.bury(active))
+        undo.pop_all()
+    _try_the_manager(settings)
+    return node
+
+
+def _try_the_manager(settings: Settings) -> None:
+    """Say at once what is wrong with address or token. Jobs that bring nothing run without, so it is not waited for."""
+    if not settings.manager_url:
+        return
+    try:
+        with contextlib.closing(
+            HttpArtifacts(settings.manager_url, settings.agent_token.get_secret_value())
+        ) as manager:
+            manager.max_output_bytes()
+    except JQueuerError as error:
+        log.warning("logs and outputs have to wait", reason=str(error))
 
 
 def _base_environment() -> dict[str, str]:

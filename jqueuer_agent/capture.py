@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Callable
 from typing import Final
 
+from jqueuer.errors import JQueuerError, StoreUnavailableError
 from jqueuer.records import LogRecord
 
 INLINE_BYTES: Final = 4096
@@ -13,6 +15,8 @@ INLINE_BYTES: Final = 4096
 
 _BUFFER_BYTES: Final = 65_536
 _TAIL_BYTES: Final = 65_536
+_PAUSE_SECONDS: Final = 5.0
+"""Trying to reach a machine that is gone takes seconds, during which a command is not looked after."""
 
 
 class LogCapture:
@@ -27,6 +31,11 @@ class LogCapture:
         self._tail = bytearray()
         self._total = 0
         self._written = 0
+        self._omitted = 0
+        self._not_before = 0.0
+        self._closed = False
+        self.refusal = ""
+        """Why the bytes are not kept, in words, where whoever keeps them refused."""
 
     def write(self, data: bytes) -> None:
         """Take what the command wrote."""
@@ -41,21 +50,51 @@ class LogCapture:
             self.flush()
 
     def flush(self) -> None:
-        """Make what came so far readable by others; called at each heartbeat."""
-        if self._buffer:
-            self._write(self._written, bytes(self._buffer))
-            self._written += len(self._buffer)
-            self._buffer.clear()
+        """Make what came so far readable by others; called at each heartbeat.
+
+        While whoever keeps it is away it stays here, which is never more than the limit, and is tried now and then.
+        """
+        if time.monotonic() < self._not_before:
+            return
+        try:
+            self._hand_over()
+        except StoreUnavailableError:
+            self._not_before = time.monotonic() + _PAUSE_SECONDS
+
+    def _hand_over(self) -> None:
+        if not self._buffer:
+            return
+        try:
+            if not self.refusal:
+                self._write(self._written, bytes(self._buffer))
+        except StoreUnavailableError:
+            raise
+        except (OSError, JQueuerError) as error:
+            self.refusal = str(error)
+        self._written += len(self._buffer)
+        self._buffer.clear()
 
     def close(self) -> LogRecord:
-        """The stream has ended: what is to be remembered about it."""
-        tail = self._tail[-self._tail_limit :]
-        omitted = self._total - self._head_taken - len(tail)
-        if omitted:
-            self._buffer += f"\n[… {omitted} bytes left out …]\n".encode()
-        self._buffer += tail
+        """The stream has ended: what is to be remembered about it.
+
+        :class:`~jqueuer.errors.StoreUnavailableError` where its bytes could not be handed over: to be called again.
+        """
+        if not self._closed:
+            self._closed = True
+            tail = self._tail[-self._tail_limit :]
+            self._omitted = self._total - self._head_taken - len(tail)
+            if self._omitted:
+                self._buffer += f"\n[… {self._omitted} bytes left out …]\n".encode()
+            self._buffer += tail
         if self._written or len(self._buffer) > INLINE_BYTES:
-            self.flush()
-            return LogRecord(total_bytes=self._total, truncated=omitted > 0)
-        inline = base64.b64encode(self._buffer).decode() if self._buffer else None
-        return LogRecord(total_bytes=self._total, truncated=omitted > 0, inline=inline)
+            self._hand_over()
+        return self.record()
+
+    def record(self) -> LogRecord:
+        """What is known about the stream; a small one stands in it."""
+        small = not self._written and len(self._buffer) <= INLINE_BYTES
+        return LogRecord(
+            total_bytes=self._total,
+            truncated=self._omitted > 0 or bool(self.refusal) or bool(self._buffer and not small),
+            inline=base64.b64encode(self._buffer).decode() if self._buffer and small else None,
+        )

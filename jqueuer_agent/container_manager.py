@@ -11,32 +11,34 @@ import multiprocessing.connection
 import os
 import signal
 import threading
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import stamina
 import structlog
-from celery import Celery
-from celery.exceptions import SecurityWarning
-from celery.signals import worker_ready
 
-from jqueuer.adapters.celery_queue import TASK_NAME, celery_app, job_queue, queue_name
+from jqueuer.adapters.celery_queue import celery_app
+from jqueuer.adapters.celery_worker import take_jobs
 from jqueuer.adapters.directory_artifacts import DirectoryArtifacts
+from jqueuer.adapters.http_artifacts import HttpArtifacts
 from jqueuer.adapters.processes import adopt_orphans, end_descendants
 from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, connect
-from jqueuer.errors import ContainerGoneError, NotFoundError, StoreUnavailableError
+from jqueuer.errors import ContainerGoneError, EngineUnavailableError, NotFoundError, StoreUnavailableError
 from jqueuer.model import Experiment
-from jqueuer.ports import Artifacts, Executor, JobLedger, Workplace, Workspace
+from jqueuer.ports import AgentArtifacts, Executor, JobLedger, Workplace, Workspace
 from jqueuer.records import Claim, OutputFile
 from jqueuer.settings import Settings
 from jqueuer.states import JobState
 from jqueuer_agent.adapters.statsd_events import StatsdEvents
+from jqueuer_agent.lease import Lease, LeaseKeeper
 from jqueuer_agent.life_cycle import Ending, JobRun, OutputLimits
 
 GONE_STATUS: Final = 70
 """How a container manager ends whose container died under it."""
+
+_GONE: Final = (ContainerGoneError, EngineUnavailableError)
+"""Commands cannot be run in the container any more; nobody knows what became of the one that was."""
 
 _PAGE: Final = 500
 
@@ -61,7 +63,8 @@ class ContainerManager:
     settings: Settings
     experiment: Experiment
     ledger: JobLedger
-    artifacts: Artifacts
+    artifacts: AgentArtifacts
+    keeper: LeaseKeeper
     executor: Executor
     workspace: Workspace
     base_environment: dict[str, str]
@@ -106,13 +109,14 @@ class ContainerManager:
                 self.settings.max_log_bytes, self.settings.max_output_bytes, self.settings.max_output_files
             ),
             base_environment=self.base_environment,
-            renew=lambda: self.ledger.renew(claim),
+            lease=Lease(lambda: self.ledger.renew(claim)),
+            keeper=self.keeper,
             earlier_outputs=self._earlier_outputs,
         )
         try:
             return run.run()
-        except ContainerGoneError:
-            log.warning("the container died", job=claim.job_id, container=self.spec.id)
+        except _GONE as error:
+            log.warning("the container died", job=claim.job_id, container=self.spec.id, error=str(error))
             os._exit(GONE_STATUS)  # the agent gives the job back at once
         except Exception as error:  # whatever it is, the job must have an outcome
             log.exception("the attempt could not be carried out", job=claim.job_id)
@@ -136,27 +140,50 @@ def manage_container(spec: ContainerSpec, settings: Settings, ready: Any) -> Non
     abandoned = threading.Event()
     threading.Thread(target=_die_with_agent, args=(abandoned,), name="die-with-agent", daemon=True).start()
     client = connect(settings.full_store_url, max_connections=8)
-    experiments = RedisExperimentStore(client)
     try:
-        record = experiments.get(spec.experiment_id)
+        experiment = _description(RedisExperimentStore(client), spec.experiment_id)
+        executor, workspace, base_environment = spec.workplace.open(experiment, settings)
     except NotFoundError:
         return
-    executor, workspace, base_environment = spec.workplace.open(record.description, settings)
+    except _GONE as error:
+        log.warning("no jobs can be run in the container", container=spec.id, error=str(error))
+        os._exit(GONE_STATUS)
     manager = ContainerManager(
         spec=spec,
         settings=settings,
-        experiment=record.description,
+        experiment=experiment,
         ledger=RedisJobLedger(
             client, lease_seconds=settings.lease_seconds, max_lost_attempts=settings.max_lost_attempts
         ),
-        artifacts=DirectoryArtifacts(settings.state_dir),
+        artifacts=_artifacts(settings),
+        keeper=LeaseKeeper(settings.heartbeat_seconds),
         executor=executor,
         workspace=workspace,
         base_environment=base_environment,
         events=StatsdEvents(settings.statsd_host, settings.statsd_port),
         abandoned=abandoned,
     )
-    _work(celery_app(settings.full_broker_url), manager, ready)
+    status = take_jobs(
+        celery_app(settings.full_broker_url),
+        spec.experiment_id,
+        name=f"{spec.id}@{spec.node}",
+        handle=manager.handle,
+        ready=ready.set,
+    )
+    os._exit(status)  # threads of the pool may linger; nothing of theirs is left to do
+
+
+def _description(experiments: RedisExperimentStore, experiment_id: str) -> Experiment:
+    for again in stamina.retry_context(on=StoreUnavailableError, attempts=None, timeout=None, wait_max=5.0):
+        with again:
+            return experiments.get(experiment_id).description
+    raise AssertionError("retries have no end")
+
+
+def _artifacts(settings: Settings) -> AgentArtifacts:
+    if settings.manager_url:
+        return HttpArtifacts(settings.manager_url, settings.agent_token.get_secret_value())
+    return DirectoryArtifacts(settings.state_dir)
 
 
 def _die_with_agent(abandoned: threading.Event) -> None:
@@ -167,31 +194,3 @@ def _die_with_agent(abandoned: threading.Event) -> None:
         abandoned.set()
         end_descendants()
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _work(app: Celery, manager: ContainerManager, ready: Any) -> None:
-    warnings.filterwarnings("ignore", category=SecurityWarning)  # about pickle, which is not accepted here
-    experiment_id = manager.spec.experiment_id
-    app.conf.task_queues = [job_queue(experiment_id, str(app.conf.broker_url))]
-
-    @app.task(name=TASK_NAME)
-    def run_job(experiment: str, job: str) -> None:
-        manager.handle(experiment, job)
-
-    @worker_ready.connect(weak=False)
-    def announce(**_: object) -> None:
-        ready.set()
-
-    worker = app.Worker(
-        hostname=f"{manager.spec.id}@{manager.spec.node}",
-        pool="threads",
-        concurrency=1,
-        queues=[queue_name(experiment_id)],
-        without_mingle=True,
-        without_gossip=True,
-        without_heartbeat=True,
-        loglevel="WARNING",
-        quiet=True,
-    )
-    worker.start()
-    os._exit(worker.exitcode or 0)  # threads of the pool may linger; nothing of theirs is left to do

@@ -6,22 +6,21 @@ job's. Outputs are collected before it, so that it cannot remove them.
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from jqueuer.errors import NotFoundError, StoreUnavailableError
+from jqueuer.errors import NotFoundError, RefusedError, StoreUnavailableError
 from jqueuer.model import POST_JOB_ID, Command, Experiment, Job, argv_of, effective_job
-from jqueuer.ports import Artifacts, Executor, Renewal, Workspace
-from jqueuer.records import Attempt, Claim, CommandResult, OutputFile
+from jqueuer.ports import AgentArtifacts, Executor, Workspace
+from jqueuer.records import Attempt, Claim, CommandResult, LogRecord, OutputFile
 from jqueuer.states import AttemptOutcome
 from jqueuer_agent.capture import LogCapture
-
-_SECONDS_BETWEEN_FILES: Final = 2.0
+from jqueuer_agent.lease import Lease, LeaseKeeper, Stopped
 
 
 @dataclass(frozen=True)
@@ -53,18 +52,17 @@ class JobRun:
     experiment: Experiment
     executor: Executor
     workspace: Workspace
-    artifacts: Artifacts
+    artifacts: AgentArtifacts
     limits: OutputLimits
     base_environment: Mapping[str, str]
-    renew: Callable[[], Renewal]
+    lease: Lease
+    keeper: LeaseKeeper
     earlier_outputs: Callable[[], Iterator[tuple[str, int, OutputFile]]]
     """For the post command: (job id, attempt, output) of every accomplished job."""
 
     _begun: float = field(default_factory=time.monotonic)
     _results: list[CommandResult] = field(default_factory=list)
     _captures: dict[str, LogCapture] = field(default_factory=dict)
-    _last_renewal: Renewal = Renewal.KEPT
-    _last_heartbeat: float = field(default_factory=time.monotonic)
 
     def run(self) -> Ending:
         """Run it; never raises for what the job does."""
@@ -78,16 +76,19 @@ class JobRun:
             outputs = self._collect(job)
         except _Failed as failed:
             reason = str(failed)
-        if job.post_job is not None and self._last_renewal is Renewal.KEPT:
+        except Stopped:
+            reason = "stopped"
+        if job.post_job is not None and self.lease.kept:
             self._execute("post-job", job.post_job, job, self.experiment.timeout)
+        logs = {name: self._close(capture) for name, capture in self._captures.items()}
+        reason = reason or self._refusals()
         attempt = self._attempt(
             outcome=self._outcome(reason),
             exit_code=self._exit_code(),
             reason=reason,
             commands=tuple(self._results),
             outputs=outputs,
-            stdout=self._captures["stdout"].close(),
-            stderr=self._captures["stderr"].close(),
+            **logs,
         )
         return Ending(attempt, self._may_retry())
 
@@ -112,29 +113,24 @@ class JobRun:
         return self.claim.job_id == POST_JOB_ID
 
     def _prepare(self, job: Job) -> None:
-        self.workspace.clear()
-        for file in job.inputs:
-            self._keep_the_lease()
-            if file.sha256 is None:
-                raise _Failed(f"the input {file.path!r} was never sent")
-            try:
-                self.workspace.put(file.path, functools.partial(self.artifacts.fetch_input, file.sha256))
-            except (OSError, NotFoundError) as error:
-                raise _Failed(f"the input {file.path!r} could not be laid out: {error}") from None
-        if self._is_post:
-            for job_id, attempt, output in self.earlier_outputs():
-                self._keep_the_lease()
-                self.workspace.put(f"outputs/{job_id}/{output.path}", self._copy_output(job_id, attempt, output.path))
+        with self.keeper.keeping(self.lease):
+            self.workspace.clear()
+            for file in job.inputs:
+                if file.sha256 is None:
+                    raise _Failed(f"the input {file.path!r} was never sent")
+                self._lay_out(file.path, functools.partial(self.artifacts.fetch_input, file.sha256))
+            if self._is_post:
+                for job_id, attempt, output in self.earlier_outputs():
+                    fetch = functools.partial(
+                        self.artifacts.fetch_output, self.claim.experiment_id, job_id, attempt, output.path
+                    )
+                    self._lay_out(f"outputs/{job_id}/{output.path}", fetch)
 
-    def _copy_output(self, job_id: str, attempt: int, path: str) -> Callable[[Path], None]:
-        def fetch(destination: Path) -> None:
-            with (
-                self.artifacts.open_output(self.claim.experiment_id, job_id, attempt, path) as source,
-                destination.open("wb") as target,
-            ):
-                shutil.copyfileobj(source, target)
-
-        return fetch
+    def _lay_out(self, path: str, fetch: Callable[[Path], None]) -> None:
+        try:
+            self.lease.until_taken(lambda: self.workspace.put(path, fetch))
+        except (OSError, NotFoundError, RefusedError) as error:
+            raise _Failed(f"the input {path!r} could not be laid out: {error}") from None
 
     def _work(self, job: Job) -> None:
         if job.pre_job is not None:
@@ -178,23 +174,26 @@ class JobRun:
         }
 
     def _heartbeat(self) -> bool:
-        self._last_heartbeat = time.monotonic()
+        go_on = self.lease.beat()
         for capture in self._captures.values():
             capture.flush()
-        try:
-            self._last_renewal = self.renew()
-        except StoreUnavailableError:
-            return True  # should somebody else get the job meanwhile, this outcome will be refused
-        return self._last_renewal is Renewal.KEPT
-
-    def _keep_the_lease(self) -> None:
-        """Called between files, which may be large and many."""
-        if time.monotonic() - self._last_heartbeat >= _SECONDS_BETWEEN_FILES and not self._heartbeat():
-            raise _Failed("stopped")
+        return go_on
 
     def _collect(self, job: Job) -> tuple[OutputFile, ...]:
+        if not job.outputs:
+            return ()
+        with self.keeper.keeping(self.lease):
+            found = self._find(job.outputs)
+            # Links first: what they lead to is moved away when its own turn comes.
+            ordered = sorted(found.items(), key=lambda output: output[1].resolve() == output[1])
+            try:
+                return tuple(sorted((self._put_output(*output) for output in ordered), key=lambda kept: kept.path))
+            except (OSError, NotFoundError, RefusedError) as error:
+                raise _Failed(f"an output could not be kept: {error}") from None
+
+    def _find(self, patterns: Sequence[str]) -> dict[str, Path]:
         found: dict[str, Path] = {}
-        for pattern, matches in zip(job.outputs, self.workspace.find(job.outputs), strict=True):
+        for pattern, matches in zip(patterns, self.workspace.find(patterns), strict=True):
             if not matches:
                 raise _Failed(f"no file matched the output {pattern!r}")
             found.update(matches)
@@ -203,18 +202,15 @@ class JobRun:
             raise _Failed(f"{len(found)} output files are more than the {self.limits.output_files} allowed")
         if size_bytes > self.limits.output_bytes:
             raise _Failed(f"{size_bytes} bytes of outputs are more than the {self.limits.output_bytes} allowed")
-        # Links first: what they lead to is moved away when its own turn comes.
-        ordered = sorted(found.items(), key=lambda output: output[1].resolve() == output[1])
-        try:
-            return tuple(sorted((self._put_output(*output) for output in ordered), key=lambda kept: kept.path))
-        except OSError as error:
-            raise _Failed(f"an output could not be kept: {error}") from None
+        return found
 
     def _put_output(self, name: str, path: Path) -> OutputFile:
-        self._keep_the_lease()
         if not name.isprintable():
             raise _Failed(f"the name of the output {name!r} is not text")
-        return self.artifacts.put_output(self.claim.experiment_id, self.claim.job_id, self.claim.token, name, path)
+        claim = self.claim
+        return self.lease.until_taken(
+            lambda: self.artifacts.put_output(claim.experiment_id, claim.job_id, claim.token, name, path)
+        )
 
     def _capture(self, stream: str) -> LogCapture:
         claim = self.claim
@@ -225,8 +221,25 @@ class JobRun:
             self.limits.log_bytes,
         )
 
+    def _close(self, capture: LogCapture) -> LogRecord:
+        try:
+            with self.keeper.keeping(self.lease):
+                return self.lease.until_taken(capture.close)
+        except Stopped:  # what a cancelled job wrote is kept if that can be done at once
+            with contextlib.suppress(StoreUnavailableError):
+                return capture.close()
+            return capture.record()
+
+    def _refusals(self) -> str:
+        refused = [
+            f"its {name} could not be kept: {capture.refusal}"
+            for name, capture in self._captures.items()
+            if capture.refusal
+        ]
+        return "; ".join(refused)
+
     def _outcome(self, reason: str) -> AttemptOutcome:
-        if self._last_renewal is not Renewal.KEPT:
+        if not self.lease.kept:
             return AttemptOutcome.CANCELLED
         if not reason:
             return AttemptOutcome.ACCOMPLISHED

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import structlog
 
-from jqueuer.errors import StoreUnavailableError
+from jqueuer.errors import EngineUnavailableError, JQueuerError
 from jqueuer.ports import ContainerHandle, Containers, JobLedger
 
 _DRAIN_LOOK_SECONDS: Final = 0.05
+_AFTER_FAILURE_SECONDS: Final = 0.5
+_KILL_SECONDS: Final = 5.0
+_AWAY_SECONDS: Final = 60.0
+"""An agent that goes, and has only the store and the engine left to tell, gives up when they are away for so long."""
 
 log = structlog.get_logger()
 
@@ -28,6 +33,9 @@ class ManagerProcess(Protocol):
     def terminate(self) -> None:
         """Ask it to finish its job and end."""
 
+    def kill(self) -> None:
+        """End it at once."""
+
     def join(self, timeout: float | None = None) -> None:
         """Wait for its end."""
 
@@ -40,55 +48,112 @@ class _Managed:
     announced: bool = False
     stopping: bool = False
 
+    @property
+    def ended_as_asked(self) -> bool:
+        return self.stopping and self.process.exitcode in (0, -signal.SIGTERM)
+
 
 @dataclass
 class ContainerUpdater:
-    """Keeps one container manager per container; a manager that dies takes its container with it."""
+    """Keeps one container manager per container; neither lives on without the other."""
 
     containers: Containers
     ledger: JobLedger
     start_manager: Callable[[ContainerHandle], tuple[ManagerProcess, Any]]
     """Starts a manager; returns its process and an event that is set once it takes jobs."""
+    wake: threading.Event = field(default_factory=threading.Event)
+    """Set by whoever knows that there is something new to see."""
+    looked: Callable[[], None] = lambda: None
+    """Called at every look, for those who watch whether this goes on."""
     _managed: dict[str, _Managed] = field(default_factory=dict)
+    _all_ended: bool = True
+    _left: int = 0
 
     def run(self, stop: threading.Event, pause_seconds: float) -> None:
         """Look, act, pause; when told to stop, let every container finish its job, then return."""
         while not stop.is_set():
-            try:
-                self.update()
-            except Exception:
-                log.exception("the look at the containers failed; looking again")
-            stop.wait(pause_seconds)
+            self._pause(pause_seconds if self._succeeds(self.update) else _AFTER_FAILURE_SECONDS)
         self.drain()
+
+    def _pause(self, seconds: float) -> None:
+        self.wake.wait(seconds)
+        self.wake.clear()
+
+    def _succeeds(self, look: Callable[[], object]) -> bool:
+        self._all_ended = True
+        try:
+            self.looked()
+            look()
+        except JQueuerError as error:
+            log.warning("the look at the containers failed; looking again", error=str(error))
+            return False
+        except Exception:
+            log.exception("the look at the containers failed; looking again")
+            return False
+        return self._all_ended
 
     def update(self) -> None:
         """One look at the containers."""
         self._collect_ended()
-        for handle in self.containers.list():
+        handles = self._look()
+        for handle in handles:
             managed = self._managed.get(handle.id)
-            if managed is None and handle.draining:
-                self.containers.end(handle, planned=True)
-            elif managed is None:
-                self._managed[handle.id] = _Managed(handle, *self.start_manager(handle))
+            if managed is None:
+                self._begin(handle)
             elif handle.draining:
                 self._stop(managed)
             elif not managed.announced and managed.ready.is_set():
                 self.containers.ready(handle)
                 managed.announced = True
 
-    def _collect_ended(self) -> None:
+    def _look(self) -> Collection[ContainerHandle]:
+        handles = {handle.id: handle for handle in self.containers.list()}
         for container_id, managed in list(self._managed.items()):
-            if managed.process.exitcode is None:
-                continue
-            managed.process.join()
-            planned = managed.stopping and managed.process.exitcode in (0, -signal.SIGTERM)
-            released = self.ledger.release(managed.handle.experiment_id, container_id)
-            self.containers.end(managed.handle, planned=planned)
-            del self._managed[container_id]
+            if container_id in handles:
+                managed.handle = handles[container_id]
+            else:
+                self._bury(managed)
+        return handles.values()
+
+    def _begin(self, handle: ContainerHandle) -> None:
+        # Nobody works in it: what an agent that died had begun there is given back.
+        if requeued := self.ledger.release(handle.experiment_id, handle.id):
+            log.warning("a job was left behind in a container", container=handle.id, requeued=requeued)
+        if handle.draining:
+            self._end(handle, planned=True)
+            return
+        self._managed[handle.id] = _Managed(handle, *self.start_manager(handle))
+
+    def _bury(self, managed: _Managed) -> None:
+        """The container went away under its manager."""
+        managed.process.kill()
+        managed.process.join(_KILL_SECONDS)
+        self._part(managed, planned=False)
+
+    def _collect_ended(self) -> None:
+        for managed in list(self._managed.values()):
+            if managed.process.exitcode is not None:
+                managed.process.join()
+                self._part(managed, planned=managed.ended_as_asked)
+
+    def _part(self, managed: _Managed, *, planned: bool) -> None:
+        handle = managed.handle
+        requeued = self.ledger.release(handle.experiment_id, handle.id)
+        if self._end(handle, planned=planned):
+            del self._managed[handle.id]
             if not planned:
                 log.warning(
-                    "a container died", container=container_id, exitcode=managed.process.exitcode, requeued=released
+                    "a container died", container=handle.id, exitcode=managed.process.exitcode, requeued=requeued
                 )
+
+    def _end(self, handle: ContainerHandle, *, planned: bool) -> bool:
+        try:
+            self.containers.end(handle, planned=planned)
+        except EngineUnavailableError as error:  # tried again at the next look; the others need not wait for it
+            log.warning("a container could not be ended yet", container=handle.id, error=str(error))
+            self._all_ended = False
+            return False
+        return True
 
     def _stop(self, managed: _Managed) -> None:
         if not managed.stopping:  # one that is not ready yet has no job, and may well be ended at once
@@ -96,12 +161,46 @@ class ContainerUpdater:
             managed.process.terminate()
 
     def drain(self) -> None:
-        """Let every container finish its job, then end it."""
-        while self._managed:
-            for managed in self._managed.values():
-                self._stop(managed)
-            next(iter(self._managed.values())).process.join(_DRAIN_LOOK_SECONDS)
-            try:
-                self._collect_ended()
-            except StoreUnavailableError as error:
-                log.warning("the store is away; looking again", error=str(error))
+        """Let every container finish its job; then end it, or leave it where the next agent can take it over."""
+        farewell_ends = last_success = time.monotonic()
+        farewell_ends += self.containers.farewell_seconds
+        while True:
+            self._left = 0
+            succeeded = self._succeeds(lambda: self._part_from_all(staying=time.monotonic() < farewell_ends))
+            if succeeded and not self._left:
+                return
+            if succeeded or any(managed.process.exitcode is None for managed in self._managed.values()):
+                last_success = time.monotonic()
+            elif time.monotonic() - last_success > _AWAY_SECONDS:
+                log.error("going without a farewell: what is left will be found by the next agent")
+                return
+            self._pause(_DRAIN_LOOK_SECONDS if succeeded else _AFTER_FAILURE_SECONDS)
+
+    def _part_from_all(self, *, staying: bool) -> None:
+        outlived = self.containers.farewell_seconds > 0
+        for managed in list(self._managed.values()):
+            self._stop(managed)
+            if managed.process.exitcode is None:
+                continue
+            managed.process.join()
+            if not managed.ended_as_asked:
+                self._part(managed, planned=False)
+                continue
+            self.ledger.release(managed.handle.experiment_id, managed.handle.id)
+            if not outlived:
+                self.containers.leave(managed.handle)
+            del self._managed[managed.handle.id]
+        self._left += len(self._managed)
+        if outlived:
+            self._part_from_unmanaged(staying=staying)
+
+    def _part_from_unmanaged(self, *, staying: bool) -> None:
+        for handle in self._look():
+            if handle.id in self._managed:
+                continue
+            if handle.draining:
+                self._end(handle, planned=True)
+            elif staying:
+                self._left += 1
+            else:
+                self.containers.leave(handle)

@@ -5,6 +5,7 @@ Layout: ``inputs/<sha256>``, ``experiments/<id>/<job>/<attempt>/{stdout,stderr,o
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -29,22 +30,12 @@ class DirectoryArtifacts:
 
     def put_input(self, sha256: str, stream: BinaryIO) -> int:
         """Keep a file under its checksum; :class:`ValueError` if the content does not match it."""
-        self._inputs.mkdir(parents=True, exist_ok=True)
-        digest, size = hashlib.sha256(), 0
-        with tempfile.NamedTemporaryFile(dir=self._inputs, delete=False) as file:
-            try:
-                for chunk in _chunks(stream):
-                    digest.update(chunk)
-                    size += len(chunk)
-                    file.write(chunk)
-                if digest.hexdigest() != sha256:
-                    raise ValueError(f"the content's SHA-256 is {digest.hexdigest()}, not {sha256}")
-                file.flush()
+        with _arriving(stream, self._inputs) as (part, digest, size):
+            if digest != sha256:
+                raise ValueError(f"the content's SHA-256 is {digest}, not {sha256}")
+            with part.open("rb") as file:
                 os.fsync(file.fileno())
-                Path(file.name).replace(self._inputs / sha256)
-            except BaseException:
-                Path(file.name).unlink(missing_ok=True)
-                raise
+            part.replace(self._inputs / sha256)
         return size
 
     def has_input(self, sha256: str) -> bool:
@@ -62,13 +53,17 @@ class DirectoryArtifacts:
             path.unlink(missing_ok=True)
         return len(old)
 
+    def open_input(self, sha256: str) -> BinaryIO:
+        """An input's content."""
+        try:
+            return (self._inputs / sha256).open("rb")
+        except FileNotFoundError:
+            raise NotFoundError(f"the input with SHA-256 {sha256} was never sent") from None
+
     def fetch_input(self, sha256: str, destination: Path) -> None:
         """Copy an input to a path; a copy, so that a job may change it."""
-        source = self._inputs / sha256
-        if not source.is_file():
-            raise NotFoundError(f"the input with SHA-256 {sha256} was never sent")
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, destination)
+        with self.open_input(sha256) as source:
+            _copy(source, destination)
         destination.chmod(0o755)
 
     def write_log(self, experiment_id: str, job_id: str, attempt: int, stream: str, start: int, data: bytes) -> None:
@@ -96,13 +91,27 @@ class DirectoryArtifacts:
         """Keep an output; the source is moved, or copied where a link leads to it."""
         destination = self._output(experiment_id, job_id, attempt, path)
         destination.parent.mkdir(parents=True, exist_ok=True)
-        if source.resolve() == source:
-            shutil.move(source, destination)
-        else:  # by way of a link: the file itself may be an output as well
-            shutil.copyfile(source, destination)
+        if source.resolve() != source:  # by way of a link: the file itself may be an output as well
+            with source.open("rb") as file:
+                return self.receive_output(experiment_id, job_id, attempt, path, file)
+        shutil.move(source, destination)
         with destination.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256")
             return OutputFile(path=path, size_bytes=file.tell(), sha256=digest.hexdigest())
+
+    def receive_output(self, experiment_id: str, job_id: str, attempt: int, path: str, stream: BinaryIO) -> OutputFile:
+        """Keep an output that comes as a stream; of one that breaks off nothing is kept."""
+        destination = self._output(experiment_id, job_id, attempt, path)
+        with _arriving(stream, self._attempt(experiment_id, job_id, attempt)) as (part, digest, size):
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            part.chmod(0o644)
+            part.replace(destination)
+        return OutputFile(path=path, size_bytes=size, sha256=digest)
+
+    def fetch_output(self, experiment_id: str, job_id: str, attempt: int, path: str, destination: Path) -> None:
+        """Copy an output to a path."""
+        with self.open_output(experiment_id, job_id, attempt, path) as source:
+            _copy(source, destination)
 
     def open_output(self, experiment_id: str, job_id: str, attempt: int, path: str) -> BinaryIO:
         """An output's content."""
@@ -129,6 +138,25 @@ class DirectoryArtifacts:
         return path
 
 
-def _chunks(stream: BinaryIO) -> Iterator[bytes]:
-    while chunk := stream.read(_CHUNK_BYTES):
-        yield chunk
+@contextlib.contextmanager
+def _arriving(stream: BinaryIO, directory: Path) -> Iterator[tuple[Path, str, int]]:
+    """A stream's content in a temporary file, its SHA-256 and size; whoever wants to keep the file renames it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    digest, size = hashlib.sha256(), 0
+    with tempfile.NamedTemporaryFile(dir=directory, prefix=".part-", delete=False) as file:
+        part = Path(file.name)
+        try:
+            while chunk := stream.read(_CHUNK_BYTES):
+                digest.update(chunk)
+                size += len(chunk)
+                file.write(chunk)
+            file.flush()
+            yield part, digest.hexdigest(), size
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _copy(source: BinaryIO, destination: Path) -> None:
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    with destination.open("wb") as target:
+        shutil.copyfileobj(source, target, _CHUNK_BYTES)

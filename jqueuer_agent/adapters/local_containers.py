@@ -36,6 +36,8 @@ class _Container:
 class LocalContainers:
     """The :class:`~jqueuer.ports.Containers` of this machine, without an engine."""
 
+    farewell_seconds = 0.0
+
     def __init__(self, registry: ContainerRegistry, directory: Path, node: str, now: Callable[[], float]) -> None:
         self._registry = registry
         self._directory = directory

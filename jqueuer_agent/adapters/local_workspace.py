@@ -51,12 +51,17 @@ class LocalWorkspace:
 
     def find(self, patterns: Sequence[str]) -> list[Sequence[tuple[str, Path]]]:
         """For each glob the regular files inside it that match; links that lead out of it do not count."""
-        return [self._match(pattern) for pattern in patterns]
+        return [match(self._path.resolve(), pattern) for pattern in patterns]
 
-    def _match(self, pattern: str) -> list[tuple[str, Path]]:
-        root, found = self._path.resolve(), []
-        for name in sorted(glob.glob(pattern, root_dir=root, recursive=True, include_hidden=True)):
+
+def match(root: Path, pattern: str) -> list[tuple[str, Path]]:
+    """The regular files below a directory that match a glob; links that lead out of it do not count."""
+    found = []
+    for name in sorted(glob.glob(pattern, root_dir=root, recursive=True, include_hidden=True)):
+        try:
             path = (root / name).resolve()
-            if path.is_file() and path.is_relative_to(root):
-                found.append((os.path.normpath(name), root / name))
-        return found
+        except RuntimeError:  # links that lead in circles
+            continue
+        if path.is_file() and path.is_relative_to(root):
+            found.append((os.path.normpath(name), root / name))
+    return found
