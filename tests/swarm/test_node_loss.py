@@ -64,9 +64,7 @@ def every_job_is_accomplished_exactly_once(cluster: Cluster, witness: Witness, e
     assert len(attempts) == len(set(attempts)), "an attempt was begun twice"
 
 
-def test_a_node_that_loses_power_has_its_jobs_run_elsewhere(
-    cluster: Cluster, worker: Any, eventually: Wait
-) -> None:
+def test_a_node_that_loses_power_has_its_jobs_run_elsewhere(cluster: Cluster, worker: Any, eventually: Wait) -> None:
     witness, experiment_id = started(cluster, eventually, "power-off")
     lost = jobs_on(cluster, experiment_id, worker.name)
     assert lost

@@ -1,4 +1,4 @@
-"""Planned disturbances: a node is drained, the agents are updated, the manager dies and comes back. No job is killed."""
+"""A node is drained, the stack is updated, the manager dies and comes back: no job is killed."""
 
 from __future__ import annotations
 
