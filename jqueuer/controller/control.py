@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jqueuer.controller.commands import Commands, Journal, ScaleService
+from jqueuer.controller.commands import Commands, DestroyService, Journal, ScaleService
 from jqueuer.controller.ending import end, release, run_post
 from jqueuer.controller.observation import ControllerState, Observation
 from jqueuer.controller.publishing import publish
@@ -49,7 +49,7 @@ def _act(
     state: ControllerState, observation: Observation, record: ExperimentRecord
 ) -> tuple[ControllerState, Commands]:
     if record.state is ExperimentState.PAUSED:
-        return _pause(state, observation)
+        return _pause(state, observation, record)
     if record.state is ExperimentState.FINISHING:
         return run_post(state, observation, record)
     if record.state is not ExperimentState.RUNNING:
@@ -61,12 +61,16 @@ def _act(
     return state, (*scaling, *publishing)
 
 
-def _pause(state: ControllerState, observation: Observation) -> tuple[ControllerState, Commands]:
+def _pause(
+    state: ControllerState, observation: Observation, record: ExperimentRecord
+) -> tuple[ControllerState, Commands]:
     state = state.at_rest()
     if observation.requested == 0:
         return state, ()
     reason = "paused: running jobs are finished, no new ones are begun"
     entry = JournalEntry(at=observation.now, action="pause", containers=0, reason=reason)
+    if record.description.container_name is not None:  # the user's own service: let go of it, it is not ours to scale
+        return replace(state, created_at=None), (DestroyService(reason), Journal(entry))
     return state, (ScaleService(0, observation.requested, reason, by_autoscaler=False), Journal(entry))
 
 

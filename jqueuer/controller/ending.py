@@ -34,7 +34,7 @@ def end(state: ControllerState, observation: Observation, record: ExperimentReco
         return _finish(state, observation, record)
     reason = f"{_outcomes(observation.counts)}; the post command follows"
     move = MoveTo(ExperimentState.FINISHING, (ExperimentState.RUNNING,), reason)
-    state, kept = _keep_one(state.at_rest(), observation)
+    state, kept = _keep_one(state.at_rest(), observation, record)
     entry = JournalEntry(at=observation.now, action="post", containers=1, reason=reason)
     return state, (move, QueuePost(reason), *kept, Journal(entry))
 
@@ -45,7 +45,7 @@ def run_post(
     """See the post command through, on one container."""
     if observation.post is not None and observation.post.terminal:
         return _finish(state, observation, record)
-    state, commands = _keep_one(state, observation)
+    state, commands = _keep_one(state, observation, record)
     if observation.post is None:
         return state, (QueuePost("the post command is not queued yet"), *commands)
     waiting = 1 if observation.post is JobState.QUEUED else 0
@@ -97,13 +97,15 @@ def _finish(
     return replace(state.at_rest(), released_at=observation.now), tuple(commands)
 
 
-def _keep_one(state: ControllerState, observation: Observation) -> tuple[ControllerState, Commands]:
+def _keep_one(
+    state: ControllerState, observation: Observation, record: ExperimentRecord
+) -> tuple[ControllerState, Commands]:
     now, reason = observation.now, "the post command needs one container"
     if observation.service is None or state.released_at is not None:
         if state.created_at is not None and now - state.created_at < CREATE_AGAIN_SECONDS:
             return state, ()
         return replace(state, created_at=now, released_at=None), (CreateService(1, reason),)
-    if observation.requested == 1:
+    if observation.requested == 1 or record.description.container_name is not None:
         return state, ()
     return state, (ScaleService(1, observation.requested, reason, by_autoscaler=False),)
 

@@ -28,6 +28,8 @@ def scale(
     missing = observation.service is None or state.released_at is not None
     if missing and not _may_create(state, observation.now):
         return state, ()
+    if not missing and record.description.container_name is not None:
+        return state, ()  # the user's own service has as many containers as its user wants
     due = not state.undone if missing else _calculation_due(state, observation, record)
     new: Decision | None = None
     asked: Commands = ()
