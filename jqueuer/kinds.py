@@ -12,7 +12,12 @@ from jqueuer.units import shown
 
 JOB_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 EXPERIMENT_NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,62}$"
-IMAGE_PATTERN = r"^[A-Za-z0-9][^\s\x00]{0,511}$"
+_IMAGE_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+IMAGE_PATTERN = (
+    rf"^(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?/)?{_IMAGE_PART}(?:/{_IMAGE_PART})*"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$"
+)
+"""A reference as Docker defines it; nothing else may become part of a request to the engine."""
 ENVIRONMENT_NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 SHA256_PATTERN = r"^[0-9a-f]{64}$"
 ABSOLUTE_PATH_PATTERN = r"^/[^\x00]*$"
@@ -112,7 +117,7 @@ WholeNumber = Annotated[int, Field(strict=True)]
 Cores = Annotated[float, Field(strict=True, gt=0, le=100_000)]
 ExperimentName = Annotated[str, StringConstraints(pattern=EXPERIMENT_NAME_PATTERN)]
 ServiceName = Annotated[str, StringConstraints(pattern=JOB_ID_PATTERN)]
-Image = Annotated[str, StringConstraints(pattern=IMAGE_PATTERN)]
+Image = Annotated[str, StringConstraints(pattern=IMAGE_PATTERN, max_length=512)]
 Url = Annotated[str, AfterValidator(check_url)]
 Sha256 = Annotated[str, StringConstraints(pattern=SHA256_PATTERN)]
 WrittenScalar = Annotated[

@@ -55,7 +55,8 @@ class Settings(BaseSettings):
         default=86_400.0, gt=0, description="How long a container that is no longer wanted may finish its job"
     )
     allowed_mounts: tuple[str, ...] = Field(
-        default=(), description="Directories (with all below) and volumes that experiments may mount, as a JSON list"
+        default=(),
+        description="Directories and volumes that experiments may mount, each exactly as named, as a JSON list",
     )
     allowed_networks: tuple[str, ...] = Field(
         default=(), description="Networks that experiments may join, as a JSON list"

@@ -138,8 +138,9 @@ class ContainerUpdater:
 
     def _part(self, managed: _Managed, *, planned: bool) -> None:
         handle = managed.handle
-        requeued = self.ledger.release(handle.experiment_id, handle.id)
+        # Its commands end before its job is offered again; an engine that is away delays that until the lease runs out.
         if self._end(handle, planned=planned):
+            requeued = self.ledger.release(handle.experiment_id, handle.id)
             del self._managed[handle.id]
             if not planned:
                 log.warning(

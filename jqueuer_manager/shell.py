@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import Future
 from typing import Final
 
@@ -38,6 +39,8 @@ from jqueuer_manager.adapters.policy_service import ask_policy
 from jqueuer_manager.services import Services
 
 _REPUBLISH_BATCH: Final = 1000
+_AFTER_REFUSAL_SECONDS: Final = 2.0
+"""The engine, and the registry behind it, need not be asked the same at every look."""
 
 log = structlog.get_logger()
 
@@ -54,6 +57,9 @@ class Shell:
         self._state = ControllerState()
         self._record_seen: ExperimentRecord | None = None
         self._question: Future[Advice] | None = None
+        self._refused = ""
+        """Why the engine did not carry out the last commands, in words."""
+        self._not_before = 0.0
 
     def look(self, share: Share | None = None) -> bool:
         """Look, act, and again while jobs are being published; True once nothing is left to care for.
@@ -62,18 +68,34 @@ class Shell:
         """
         while True:
             self._repair()
+            if time.monotonic() < self._not_before:
+                return False
             observation = self._observe(share)
             state, commands = step(self._state, observation)
-            for command in commands:
-                log.debug("command", experiment=self._id, command=command)
-                if not self._perform(command):
-                    return False
+            if not self._perform_all(commands):
+                return False
             self._state = state
             self._tell_demand(observation, commands)
             if observation.advice is not None and not any(isinstance(command, AskPolicy) for command in commands):
                 self._question = None  # only now: had a command failed, the answer would be needed again
             if not any(isinstance(command, PublishNext) for command in commands):
                 return any(isinstance(command, Settle) for command in commands)
+
+    def _perform_all(self, commands: Commands) -> bool:
+        """Carry them out in order; False if the experiment has moved on meanwhile and the rest is void."""
+        try:
+            for command in commands:
+                log.debug("command", experiment=self._id, command=command)
+                if not self._perform(command):
+                    return False
+        except EngineUnavailableError as error:
+            if self._refused != str(error):  # told once, and tried again at every look
+                self._refused = str(error)
+                self._journal(JournalEntry(at=self._services.experiments.now(), action="problem", reason=self._refused))
+            self._not_before = time.monotonic() + _AFTER_REFUSAL_SECONDS
+            raise
+        self._refused = ""
+        return True
 
     def _repair(self) -> None:
         """Give jobs whose lease ran out back to the queue, and those whose back-off has ended."""

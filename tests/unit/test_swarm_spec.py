@@ -25,6 +25,7 @@ def test_a_plain_experiment_is_a_sleeping_shell_that_minds_no_stop_signal_for_as
                 "StopSignal": "SIGURG",
                 "StopGracePeriod": 7_200_000_000_000,
                 "Command": list(SLEEP),
+                "Healthcheck": {"Test": ["NONE"]},
             },
             "RestartPolicy": {"Condition": "any", "Delay": 1_000_000_000, "MaxAttempts": 0},
         },

@@ -88,8 +88,9 @@ class Engine:
                 json=body,
                 headers={"X-Registry-Auth": auth} if auth else {},
                 timeout=(_CONNECT_SECONDS, _ANSWER_SECONDS),
+                allow_redirects=False,  # the engine redirects paths that it would read otherwise than we wrote them
             )
-            if answer.ok:
+            if answer.ok and not answer.is_redirect:
                 return answer.json() if answer.content else None
         except (requests.RequestException, DockerException, OSError, ValueError) as error:
             raise EngineUnavailableError(f"the Docker engine at {self._url} does not answer: {error}") from error

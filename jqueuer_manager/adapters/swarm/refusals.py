@@ -28,6 +28,7 @@ def not_allowed(description: Experiment, settings: Settings) -> list[str]:
         for mount in description.mounts
         if not _mount_allowed(mount.source, mounts, directory=is_directory(mount))
     ]
+    found += _targets(description)
     found += [
         f"network {network!r} is not allowed here: {_may_be(networks, 'JQUEUER_ALLOWED_NETWORKS')}"
         for network in description.networks
@@ -113,13 +114,27 @@ def _constraints(description: Experiment) -> tuple[list[Constraint], list[str]]:
 
 
 def _mount_allowed(source: str, allowed: Sequence[str], *, directory: bool) -> bool:
+    """Only what is named: below an allowed directory a job may have made a link that leads anywhere on the node."""
     if not directory:
         return source in allowed
-    if ".." in source.split("/"):
-        return False
-    path = posixpath.normpath(source)
-    roots = [posixpath.normpath(root) for root in allowed if root.startswith("/")]
-    return any(path == root or path.startswith(f"{root.rstrip('/')}/") for root in roots)
+    roots = {posixpath.normpath(root) for root in allowed if root.startswith("/")}
+    return ".." not in source.split("/") and posixpath.normpath(source) in roots
+
+
+def _targets(description: Experiment) -> list[str]:
+    """Mounts in places where they would be in the way."""
+    targets = [posixpath.normpath(mount.target) for mount in description.mounts]
+    directory = description.working_directory or ""
+    found = [f"mounts: nothing can be mounted at {target!r}" for target in targets if target == "/"]
+    found += [f"mounts: two are at {target!r}" for target in sorted({one for one in targets if targets.count(one) > 1})]
+    if not directory.startswith(("/", "@")):
+        found += [
+            f"mounts: {target!r} is where jobs have their own directories, which are emptied: "
+            "mount it elsewhere, or name an absolute working_directory"
+            for target in targets
+            if target == "/tmp" or target.startswith("/tmp/jqueuer")  # noqa: S108 - in the container
+        ]
+    return found
 
 
 def _may_be(allowed: Sequence[str], setting: str) -> str:

@@ -35,6 +35,7 @@ def service_spec(
     }
     if description.container_command != IMAGE_OWN:
         container["Command"] = list(description.container_command or SLEEP)
+        container["Healthcheck"] = {"Test": ["NONE"]}  # the image's asks for the image's command, which does not run
     if description.user is not None:
         container["User"] = description.user
     if description.mounts:
