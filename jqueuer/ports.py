@@ -329,6 +329,10 @@ class Executor(Protocol):
     :class:`~jqueuer.errors.ContainerGoneError` where the container died: the attempt has no outcome then.
     """
 
+    @property
+    def ended(self) -> bool:
+        """Whether the container had to be ended, because a command could not be alone: nothing runs in it any more."""
+
     def run(
         self,
         argv: Sequence[str],

@@ -24,7 +24,7 @@ from jqueuer.adapters.directory_artifacts import DirectoryArtifacts
 from jqueuer.adapters.http_artifacts import HttpArtifacts
 from jqueuer.adapters.processes import adopt_orphans, end_descendants
 from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, connect
-from jqueuer.errors import ContainerGoneError, EngineUnavailableError, NotFoundError, StoreUnavailableError
+from jqueuer.errors import NotFoundError, StoreUnavailableError
 from jqueuer.model import Experiment
 from jqueuer.ports import AgentArtifacts, Executor, JobLedger, Workplace, Workspace
 from jqueuer.records import Claim, OutputFile
@@ -32,13 +32,10 @@ from jqueuer.settings import Settings
 from jqueuer.states import JobState
 from jqueuer_agent.adapters.statsd_events import StatsdEvents
 from jqueuer_agent.lease import Lease, LeaseKeeper
-from jqueuer_agent.life_cycle import Ending, JobRun, OutputLimits
+from jqueuer_agent.life_cycle import GONE, Ending, JobRun, OutputLimits
 
 GONE_STATUS: Final = 70
 """How a container manager ends whose container died under it."""
-
-_GONE: Final = (ContainerGoneError, EngineUnavailableError)
-"""Commands cannot be run in the container any more; nobody knows what became of the one that was."""
 
 _PAGE: Final = 500
 
@@ -85,6 +82,9 @@ class ContainerManager:
         if state is None:
             log.warning("outcome refused: the job was given to somebody else", job=job_id, token=claim.token)
         self.events.finished(claim, ending.attempt)
+        if ending.container_gone:
+            log.warning("the container ended with the job", job=job_id, container=self.spec.id)
+            os._exit(GONE_STATUS)
         return state
 
     def _record(self, claim: Claim, ending: Ending) -> JobState | None:
@@ -115,7 +115,7 @@ class ContainerManager:
         )
         try:
             return run.run()
-        except _GONE as error:
+        except GONE as error:
             log.warning("the container died", job=claim.job_id, container=self.spec.id, error=str(error))
             os._exit(GONE_STATUS)  # the agent gives the job back at once
         except Exception as error:  # whatever it is, the job must have an outcome
@@ -145,7 +145,7 @@ def manage_container(spec: ContainerSpec, settings: Settings, ready: Any) -> Non
         executor, workspace, base_environment = spec.workplace.open(experiment, settings)
     except NotFoundError:
         return
-    except _GONE as error:
+    except GONE as error:
         log.warning("no jobs can be run in the container", container=spec.id, error=str(error))
         os._exit(GONE_STATUS)
     manager = ContainerManager(

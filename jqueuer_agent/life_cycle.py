@@ -1,7 +1,8 @@
 """The life of a job in its container: inputs, pre-job, tasks in order, outputs, post-job (paper §III-B).
 
 A failed task fails the job. Post-job is clean-up: it runs after failed tasks too, and its own result never changes the
-job's. Outputs are collected before it, so that it cannot remove them.
+job's, nor does it matter to it whether the container is still there. Outputs are collected before it, so that it cannot
+remove them.
 """
 
 from __future__ import annotations
@@ -12,15 +13,24 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from jqueuer.errors import NotFoundError, RefusedError, StoreUnavailableError
+from jqueuer.errors import (
+    ContainerGoneError,
+    EngineUnavailableError,
+    NotFoundError,
+    RefusedError,
+    StoreUnavailableError,
+)
 from jqueuer.model import POST_JOB_ID, Command, Experiment, Job, argv_of, effective_job
 from jqueuer.ports import AgentArtifacts, Executor, Workspace
 from jqueuer.records import Attempt, Claim, CommandResult, LogRecord, OutputFile
 from jqueuer.states import AttemptOutcome
 from jqueuer_agent.capture import LogCapture
 from jqueuer_agent.lease import Lease, LeaseKeeper, Stopped
+
+GONE: Final = (ContainerGoneError, EngineUnavailableError)
+"""Commands cannot be run in the container any more; nobody knows what became of the one that was."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +44,11 @@ class OutputLimits:
 
 @dataclass(frozen=True)
 class Ending:
-    """A finished attempt, and whether the job may be tried again if it failed."""
+    """A finished attempt, whether the job may be tried again if it failed, and what became of the container."""
 
     attempt: Attempt
     retry: bool
+    container_gone: bool = False
 
 
 class _Failed(Exception):  # noqa: N818 - a way out of the steps, not an error of ours
@@ -63,9 +74,10 @@ class JobRun:
     _begun: float = field(default_factory=time.monotonic)
     _results: list[CommandResult] = field(default_factory=list)
     _captures: dict[str, LogCapture] = field(default_factory=dict)
+    _gone: bool = False
 
     def run(self) -> Ending:
-        """Run it; never raises for what the job does."""
+        """Run it; never raises for what the job does, but for a container that is gone before its result is known."""
         job = effective_job(self.experiment, self.claim.spec) if not self._is_post else self.claim.spec
         self._captures = {name: self._capture(name) for name in ("stdout", "stderr")}
         outputs: tuple[OutputFile, ...] = ()
@@ -79,7 +91,7 @@ class JobRun:
         except Stopped:
             reason = "stopped"
         if job.post_job is not None and self.lease.kept:
-            self._execute("post-job", job.post_job, job, self.experiment.timeout)
+            self._clean_up(job.post_job, job)
         logs = {name: self._close(capture) for name, capture in self._captures.items()}
         reason = reason or self._refusals()
         attempt = self._attempt(
@@ -90,11 +102,11 @@ class JobRun:
             outputs=outputs,
             **logs,
         )
-        return Ending(attempt, self._may_retry())
+        return Ending(attempt, self._may_retry(), self._container_gone)
 
     def broken_off(self, reason: str) -> Ending:
         """The ending where something of ours, not the job, went wrong on the way."""
-        return Ending(self._attempt(outcome=AttemptOutcome.FAILED, reason=reason), retry=True)
+        return Ending(self._attempt(outcome=AttemptOutcome.FAILED, reason=reason), True, self._container_gone)
 
     def _attempt(self, **ending: Any) -> Attempt:
         claim = self.claim
@@ -107,6 +119,10 @@ class JobRun:
             finished_at=round(claim.started_at + time.monotonic() - self._begun, 6),
             **ending,
         )
+
+    @property
+    def _container_gone(self) -> bool:
+        return self._gone or self.executor.ended
 
     @property
     def _is_post(self) -> bool:
@@ -147,6 +163,14 @@ class JobRun:
         if result.exit_code != 0:
             raise _Failed(f"{result.role} ended with status {result.exit_code}")
 
+    def _clean_up(self, command: Command, job: Job) -> None:
+        """The job's result is known by now: it is kept, even if the container is not there any more."""
+        try:
+            self._execute("post-job", command, job, self.experiment.timeout)
+        except GONE as error:
+            self._gone = True
+            self._results.append(CommandResult(role="post-job", exit_code=None, problem=str(error)))
+
     def _execute(self, role: str, command: Command, job: Job, timeout: float | None) -> CommandResult:
         argv = argv_of(command)
         if self.experiment.append_worker_id and role.startswith("task"):
@@ -156,7 +180,7 @@ class JobRun:
             environment=self._environment(job),
             working_directory=self.workspace.directory,
             timeout_seconds=timeout,
-            write=lambda stream, data: self._captures[stream].write(data),
+            write=self._write,
             keep_going=self._heartbeat,
             role=role,
         )
@@ -173,10 +197,15 @@ class JobRun:
             "JQUEUER_CONTAINER": self.claim.container,
         }
 
+    def _write(self, stream: str, data: bytes) -> None:
+        with self.keeper.keeping(self.lease):  # a manager that hangs may take longer than a lease lasts
+            self._captures[stream].write(data)
+
     def _heartbeat(self) -> bool:
         go_on = self.lease.beat()
-        for capture in self._captures.values():
-            capture.flush()
+        with self.keeper.keeping(self.lease):
+            for capture in self._captures.values():
+                capture.flush()
         return go_on
 
     def _collect(self, job: Job) -> tuple[OutputFile, ...]:

@@ -17,6 +17,8 @@ from jqueuer.ports import ContainerHandle, Containers, JobLedger
 _DRAIN_LOOK_SECONDS: Final = 0.05
 _AFTER_FAILURE_SECONDS: Final = 0.5
 _KILL_SECONDS: Final = 5.0
+_LAST_WORDS_SECONDS: Final = 5.0
+"""A manager whose container is gone may know how its job ended, and has so long to record it."""
 _AWAY_SECONDS: Final = 60.0
 """An agent that goes, and has only the store and the engine left to tell, gives up when they are away for so long."""
 
@@ -47,6 +49,8 @@ class _Managed:
     ready: Any
     announced: bool = False
     stopping: bool = False
+    gone_at: float | None = None
+    """When its container was first missed, by the monotonic clock."""
 
     @property
     def ended_as_asked(self) -> bool:
@@ -125,7 +129,13 @@ class ContainerUpdater:
         self._managed[handle.id] = _Managed(handle, *self.start_manager(handle))
 
     def _bury(self, managed: _Managed) -> None:
-        """The container went away under its manager."""
+        """The container went away under its manager, or with a job that could not be ended alone."""
+        if managed.gone_at is None:
+            managed.gone_at = time.monotonic()
+            if not managed.stopping:  # an idle one would wait for a job that it cannot run
+                managed.process.terminate()
+        if managed.process.exitcode is None and time.monotonic() - managed.gone_at < _LAST_WORDS_SECONDS:
+            return
         managed.process.kill()
         managed.process.join(_KILL_SECONDS)
         self._part(managed, planned=False)

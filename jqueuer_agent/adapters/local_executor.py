@@ -30,6 +30,11 @@ class LocalExecutor:
         self._heartbeat = heartbeat_seconds
         self._grace = grace_seconds
 
+    @property
+    def ended(self) -> bool:
+        """Never: here every command can be ended alone."""
+        return False
+
     def run(
         self,
         argv: Sequence[str],

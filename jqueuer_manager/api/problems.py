@@ -14,6 +14,7 @@ from werkzeug.exceptions import HTTPException
 from jqueuer.errors import (
     ConflictError,
     DescriptionError,
+    EngineUnavailableError,
     Fault,
     JQueuerError,
     NotFoundError,
@@ -38,6 +39,7 @@ _STATUS: Final[Mapping[type[JQueuerError], tuple[HTTPStatus, str]]] = {
     NotFoundError: (HTTPStatus.NOT_FOUND, "not-found"),
     ConflictError: (HTTPStatus.CONFLICT, "conflict"),
     StoreUnavailableError: (HTTPStatus.SERVICE_UNAVAILABLE, "store-unavailable"),
+    EngineUnavailableError: (HTTPStatus.SERVICE_UNAVAILABLE, "engine-unavailable"),
 }
 
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import requests
 from openapi_spec_validator import validate
 from prometheus_client.parser import text_string_to_metric_families
 
+from jqueuer.adapters.redis_store import RedisContainerRegistry
+from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.valkey import ValkeyServer
+from jqueuer.settings import Settings
 from jqueuer.states import AttemptOutcome, ExperimentState
+from jqueuer_manager.adapters.swarm import SwarmOrchestrator
 from jqueuer_manager.api import create_app
 from jqueuer_manager.services import Services
 from tests.embedded.api_manager import Manager
@@ -146,6 +152,23 @@ def test_a_store_that_is_away_is_a_503_and_the_manager_still_alive(manager: Mana
     finally:
         valkey.start()
     assert requests.get(f"{manager.url}/readyz", timeout=10).json()["status"] == "ready"
+
+
+def test_an_engine_that_is_away_is_a_503_with_its_words(
+    services: Services, client: StoreClient, tmp_path: Path
+) -> None:
+    """Only for what needs it; and nothing is left of an experiment that could not be looked at."""
+    url = f"unix://{tmp_path}/no-engine.sock"
+    swarm = SwarmOrchestrator(Settings(docker_url=url), RedisContainerRegistry(client), services.experiments)
+    api = create_app(replace(services, orchestrator=swarm)).test_client()
+    body = "name: t\nimage: busybox\njobs: [{id: a, command: ['true']}]"
+    response = api.post("/api/v1/experiments", data=body, content_type="application/yaml")
+    assert (response.status_code, response.content_type) == (503, "application/problem+json")
+    assert int(response.headers["Retry-After"]) > 0
+    assert response.get_json()["type"] == "urn:jqueuer:problem:engine-unavailable"
+    assert f"the Docker engine at {url} does not answer" in response.get_json()["detail"]
+    assert services.experiments.page()[1] == len(services.experiments.unfinished_receipts()) == 0
+    assert api.get("/api/v1/experiments").status_code == 200
 
 
 def test_metrics_count_jobs_and_containers_and_name_no_job(manager: Manager) -> None:

@@ -17,8 +17,8 @@ from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.labels import CONTAINER_ID_LENGTH, EXPERIMENT, STOP_SIGNAL
 from jqueuer.model import Experiment, Job
 from jqueuer.ports import ContainerHandle, Containers
-from jqueuer.records import ExperimentRecord
-from jqueuer.states import ContainerState, ExperimentState, JobState
+from jqueuer.records import Attempt, Claim, ExperimentRecord
+from jqueuer.states import AttemptOutcome, ContainerState, ExperimentState, JobState
 from jqueuer_agent.adapters.docker_containers import DockerContainers
 from jqueuer_agent.adapters.local_containers import LocalContainers
 from jqueuer_agent.updater import ContainerUpdater
@@ -94,9 +94,11 @@ class World:
         manager = self.managers[handle.id] = Manager(self.directory, handle.id, self.script)
         return manager, manager
 
-    def take_job(self, container_id: str, job_id: str = "a") -> None:
-        assert self.ledger.claim(X, job_id, container=container_id, node="node1") is not None
+    def take_job(self, container_id: str, job_id: str = "a") -> Claim:
+        claim = self.ledger.claim(X, job_id, container=container_id, node="node1")
+        assert claim is not None
         self.managers[container_id].job.touch()
+        return claim
 
     def states(self) -> dict[str, ContainerState]:
         return {status.id: status.state for status in self.registry.observed(X)}
@@ -263,6 +265,24 @@ def test_the_manager_of_a_container_that_vanished_is_ended_and_its_job_queued_ag
     assert world.ledger.job(X, "a").state is JobState.QUEUED
     assert world.ledger.job(X, "b").state is JobState.RUNNING
     assert world.states().keys() == {other}
+
+
+def test_a_manager_whose_container_ended_with_its_job_may_record_the_outcome(world: World, engine: DockerNode) -> None:
+    updater = world.updater(engine.containers)
+    [gone] = begun(world, engine, updater, 1)
+    claim = world.take_job(gone)
+    engine.signal(gone, "SIGKILL")
+    world.looking(updater, lambda: world.managers[gone].told)
+    updater.update()
+    assert (world.managers[gone].exitcode, world.managers[gone].told) == (None, 1)
+    attempt = Attempt(
+        number=claim.token, container=gone, node="node1", started_at=claim.started_at, outcome=AttemptOutcome.TIMED_OUT
+    )
+    assert world.ledger.finish(claim, attempt, retry=False) is JobState.FAILED
+    world.managers[gone].job.unlink()
+    world.looking(updater, lambda: not world.states())
+    [kept] = world.ledger.job(X, "a").attempts
+    assert kept.outcome is AttemptOutcome.TIMED_OUT
 
 
 def test_a_container_in_which_no_manager_can_work_is_ended(world: World, engine: DockerNode) -> None:

@@ -62,6 +62,11 @@ class ExecExecutor:
             _, self._baseline = self.internal(b"set -- /proc/[0-9]*; echo $*")
         self._known = self._processes()
 
+    @property
+    def ended(self) -> bool:
+        """Whether the container had to be ended with a command."""
+        return self._ended
+
     def run(
         self,
         argv: Sequence[str],

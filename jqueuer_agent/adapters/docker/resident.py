@@ -42,6 +42,11 @@ class ResidentExecutor:
         self._ended = False
         self._runner: Runner | None = self._start()
 
+    @property
+    def ended(self) -> bool:
+        """Whether the container had to be ended with a command."""
+        return self._ended
+
     def run(
         self,
         argv: Sequence[str],
