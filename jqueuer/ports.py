@@ -317,7 +317,10 @@ class Workspace(Protocol):
         """Empty it."""
 
     def put(self, path: str, fetch: Callable[[Path], None]) -> None:
-        """Lay a file into it; ``fetch`` writes the content to the path it is given."""
+        """Lay a file into it, at the latest by :meth:`placed`; ``fetch`` writes the content to the path it is given."""
+
+    def placed(self) -> None:
+        """All that was put is in its place."""
 
     def find(self, patterns: Sequence[str]) -> list[Sequence[tuple[str, Path]]]:
         """For each glob the regular files inside it that match: path relative to it, and where to read it."""

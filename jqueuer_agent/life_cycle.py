@@ -141,6 +141,10 @@ class JobRun:
                         self.artifacts.fetch_output, self.claim.experiment_id, job_id, attempt, output.path
                     )
                     self._lay_out(f"outputs/{job_id}/{output.path}", fetch)
+            try:
+                self.workspace.placed()
+            except OSError as error:
+                raise _Failed(f"the inputs could not be laid out: {error}") from None
 
     def _lay_out(self, path: str, fetch: Callable[[Path], None]) -> None:
         try:

@@ -17,7 +17,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from typing import Final
 
 from jqueuer.controller.commands import Commands, DestroyService, Journal, ScaleService
 from jqueuer.controller.ending import end, release, run_post
@@ -26,6 +28,11 @@ from jqueuer.controller.publishing import publish
 from jqueuer.controller.scaling import scale
 from jqueuer.records import ExperimentRecord, JournalEntry
 from jqueuer.states import ExperimentState
+
+TELL_AGAIN_SECONDS: Final = 600.0
+"""A problem that lasts is told again so often."""
+
+_NUMBER: Final = re.compile(r"[0-9]+")
 
 
 def step(state: ControllerState, observation: Observation) -> tuple[ControllerState, Commands]:
@@ -87,8 +94,13 @@ def _without_engine(state: ControllerState, observation: Observation) -> tuple[C
 
 
 def _complain(state: ControllerState, observation: Observation) -> tuple[ControllerState, Commands]:
+    """Tell a problem once, also where it comes and goes, or only its numbers change."""
     problem = observation.engine_problem or ("" if observation.service is None else observation.service.problem)
-    if problem == state.problem:
+    if not problem:
         return state, ()
-    entry = JournalEntry(at=observation.now, action="problem", reason=problem)
-    return replace(state, problem=problem), (Journal(entry),) if problem else ()
+    now, likeness = observation.now, _NUMBER.sub("#", problem)
+    told = tuple((known, at) for known, at in state.problems_told if now - at < TELL_AGAIN_SECONDS)
+    if any(known == likeness for known, _ in told):
+        return replace(state, problems_told=told), ()
+    entry = JournalEntry(at=now, action="problem", reason=problem)
+    return replace(state, problems_told=(*told, (likeness, now))), (Journal(entry),)

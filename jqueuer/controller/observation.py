@@ -70,8 +70,8 @@ class ControllerState:
     republished_at: float | None = None
     noted: tuple[Verdict, Basis, int] | None = None
     """What the last decision in the journal was like; the same again is not worth an entry."""
-    problem: str = ""
-    """The orchestrator's last complaint."""
+    problems_told: tuple[tuple[str, float], ...] = ()
+    """The orchestrator's complaints, without their numbers, and when the journal told them."""
     wanted: int | None = None
     """What would be requested if there were room; None where just that is requested."""
     undone: bool = False
@@ -91,5 +91,5 @@ class ControllerState:
             created_at=self.created_at,
             released_at=self.released_at,
             republished_at=self.republished_at,
-            problem=self.problem,
+            problems_told=self.problems_told,
         )

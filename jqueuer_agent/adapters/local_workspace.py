@@ -49,6 +49,9 @@ class LocalWorkspace:
         destination.parent.mkdir(parents=True, exist_ok=True)
         fetch(destination)
 
+    def placed(self) -> None:
+        """It was, as it was put."""
+
     def find(self, patterns: Sequence[str]) -> list[Sequence[tuple[str, Path]]]:
         """For each glob the regular files inside it that match; links that lead out of it do not count."""
         return [match(self._path.resolve(), pattern) for pattern in patterns]

@@ -167,8 +167,20 @@ def test_an_input_is_a_file_that_jobs_can_run_and_change(place: Place) -> None:
     workspace.put("big", writer(content))
     workspace.put("deep/down/empty", writer(b""))
     workspace.put("deep/list", writer(b"text"))
+    workspace.placed()
     assert found(workspace, "big", "deep/**") == [{"big": content}, {"deep/down/empty": b"", "deep/list": b"text"}]
     assert place.job(workspace, "[ -x big ]; echo more >>big; >deep/down/another; @cat deep/list") == "text"
+
+
+def test_many_inputs_lie_in_their_places(place: Place) -> None:
+    """More than travel at once, and some that share their directories."""
+    workspace = place.open()
+    workspace.clear()
+    for number in range(450):
+        workspace.put(f"outputs/job-{number % 300}/{number}", writer(str(number).encode()))
+    workspace.placed()
+    [files] = found(workspace, "outputs/*/*")
+    assert files == {f"outputs/job-{number % 300}/{number}": str(number).encode() for number in range(450)}
 
 
 def test_an_input_that_cannot_be_fetched_leaves_nothing(place: Place) -> None:
@@ -181,6 +193,7 @@ def test_an_input_that_cannot_be_fetched_leaves_nothing(place: Place) -> None:
 
     with pytest.raises(OSError, match="broke off"):
         workspace.put("deep/input", fail)
+    workspace.placed()
     if isinstance(place, DockerPlace):
         assert place.job(workspace, "@find . -type f") == ""
 
@@ -246,6 +259,7 @@ def test_files_belong_to_the_user_of_the_commands(docker_place: DockerPlace) -> 
     workspace = docker_place.open("sub", user="1000:1001")
     workspace.clear()
     workspace.put("deep/input", writer(b""))
+    workspace.placed()
     owners = docker_place.job(workspace, "@stat -c '%u:%g %a' . deep deep/input; >deep/mine; >mine; >../beside")
     assert owners.splitlines()[1:] == ["1000:1001 755", "1000:1001 755"]
     assert owners.startswith("1000:1001 ")
@@ -257,6 +271,7 @@ def test_a_users_name_is_looked_up_in_the_image(docker_place: DockerPlace) -> No
     workspace = docker_place.open(user="jobs")
     workspace.clear()
     workspace.put("input", writer(b""))
+    workspace.placed()
     ids = docker_place.job(workspace, "echo $(@id -u):$(@id -g)")
     assert ids.startswith("1000:")
     assert docker_place.job(workspace, "@stat -c %u:%g input") == ids
@@ -282,8 +297,9 @@ def test_the_images_own_directory_is_never_emptied(docker_place: DockerPlace) ->
 def test_a_directory_that_is_not_there_takes_no_inputs(docker_place: DockerPlace) -> None:
     workspace = docker_place.open("/no/where")
     workspace.clear()
+    workspace.put("input", writer(b""))
     with pytest.raises(OSError, match="/no/where"):
-        workspace.put("input", writer(b""))
+        workspace.placed()
 
 
 def test_of_more_outputs_than_may_be_kept_only_the_sizes_are_copied(docker_place: DockerPlace) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -20,20 +20,21 @@ def directories(paths: list[str], owner: tuple[int, int]) -> Iterator[bytes]:
     yield _END
 
 
-def file(path: str, source: Path, owner: tuple[int, int], parents: list[str]) -> Iterator[bytes]:
-    """An archive of one file, and of the directories on the way to it."""
+def files(sources: Mapping[str, Path], owner: tuple[int, int], parents: Iterable[str]) -> Iterator[bytes]:
+    """An archive of files, by the paths they are to have, and of the directories on the way to them."""
     for parent in parents:
         entry = _entry(parent, owner, 0o755)
         entry.type = tarfile.DIRTYPE
         yield entry.tobuf()
-    with source.open("rb") as opened:
-        stat = source.stat()
-        entry = _entry(path, owner, stat.st_mode & 0o777)
-        entry.size = stat.st_size
-        yield entry.tobuf()
-        while data := opened.read(_CHUNK_BYTES):
-            yield data
-    yield bytes(-entry.size % tarfile.BLOCKSIZE)
+    for path, source in sources.items():
+        with source.open("rb") as opened:
+            stat = source.stat()
+            entry = _entry(path, owner, stat.st_mode & 0o777)
+            entry.size = stat.st_size
+            yield entry.tobuf()
+            while data := opened.read(_CHUNK_BYTES):
+                yield data
+        yield bytes(-entry.size % tarfile.BLOCKSIZE)
     yield _END
 
 

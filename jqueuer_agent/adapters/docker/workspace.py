@@ -17,6 +17,8 @@ from jqueuer_agent.adapters.docker.scratch import Scratch
 from jqueuer_agent.adapters.docker.shell import quoted
 
 _NAME: Final = "jqueuer"
+_TOGETHER_FILES: Final = 200
+_TOGETHER_BYTES: Final = 1 << 26
 _TEMPORARY: Final = "/tmp"  # noqa: S108 - of a container
 
 Internal = Callable[[bytes], tuple[int, str]]
@@ -61,6 +63,8 @@ class DockerWorkspace:
             self._relative = posixpath.normpath(working_directory or "").removeprefix(".")
             self._directory = posixpath.join(_TEMPORARY, _NAME, self._relative).rstrip("/")
         self._made: set[str] = set()
+        self._staged: dict[str, Path] = {}
+        self._staged_bytes = 0
 
     @property
     def directory(self) -> str:
@@ -71,6 +75,7 @@ class DockerWorkspace:
         """Empty it; :class:`OSError` where that cannot be done."""
         self._scratch.clear()
         self._made.clear()
+        self._staged, self._staged_bytes = {}, 0
         if not self._own:
             return
         if self._internal is None:
@@ -112,24 +117,38 @@ class DockerWorkspace:
         self._directory = "/" + posixpath.join(base, self._relative).rstrip("/")
 
     def put(self, path: str, fetch: Callable[[Path], None]) -> None:
-        """Lay a file into it."""
+        """Fetch a file that is to lie in it; many travel into the container together."""
         source = self._scratch.new()
-        path = posixpath.normpath(path)
         try:
             fetch(source)
-            parents = [parent for parent in _ancestors(path) if parent not in self._made]
+        except BaseException:
+            source.unlink(missing_ok=True)
+            raise
+        self._staged[posixpath.normpath(path)] = source
+        self._staged_bytes += source.stat().st_size
+        if len(self._staged) >= _TOGETHER_FILES or self._staged_bytes >= _TOGETHER_BYTES:
+            self.placed()
+
+    def placed(self) -> None:
+        """All that was put is in the container; :class:`OSError` where it cannot be."""
+        staged, self._staged, self._staged_bytes = self._staged, {}, 0
+        if not staged:
+            return
+        parents = sorted({parent for path in staged for parent in _ancestors(path)} - self._made)
+        try:
             if parents and self._internal is not None:
-                whole = quoted(posixpath.join(self._directory, parents[-1]))
+                whole = b" ".join(quoted(posixpath.join(self._directory, parent)) for parent in parents)
                 status, words = self._internal(b"mkdir -p -- %b" % whole)
                 if status:
                     raise OSError(words)
-                archive = tar.file(path, source, self._owner, [])
+                archive = tar.files(staged, self._owner, [])
             else:
-                archive = tar.file(path, source, self._owner, parents)
+                archive = tar.files(staged, self._owner, parents)
             self._engine.put_archive(self._directory, archive)
             self._made.update(parents)
         finally:
-            source.unlink(missing_ok=True)
+            for source in staged.values():
+                source.unlink(missing_ok=True)
 
     def find(self, patterns: Sequence[str]) -> list[Sequence[tuple[str, Path]]]:
         """For each glob the regular files inside it that match: their paths, and copies that may be moved away."""

@@ -153,15 +153,19 @@ def test_pausing_before_the_service_exists_creates_none() -> None:
 
 def test_what_keeps_containers_from_starting_is_journalled_once() -> None:
     stuck = service(4, starting=4, problem="no suitable node")
-    _, (first, second, third, fourth) = watch(
+    less = service(4, starting=4, problem="1 of 4 containers: no suitable node")
+    _, (first, second, third, fourth, *others) = watch(
         look(service=stuck),
         look(1, service=stuck),
         look(2, service=service(4, busy=4)),
         look(3, service=stuck),
+        look(4, service=less),
+        look(5, service=service(4, starting=4, problem="2 of 4 containers: no suitable node")),
+        look(6, service=stuck),
     )
     assert first[0] == entry(0, "problem", "no suitable node")
-    assert (second, third) == ([], [])
-    assert fourth == [entry(3, "problem", "no suitable node")]
+    assert (second, third, fourth) == ([], [], [])
+    assert others == [[entry(4, "problem", "1 of 4 containers: no suitable node")], [], []]
 
 
 def test_a_step_whose_commands_failed_is_told_again() -> None:
