@@ -33,10 +33,13 @@ _ALWAYS: Final = (
     "multiprocessing.popen_fork",
     "multiprocessing.synchronize",
 )
-_FOR_DOCKER: Final = ("docker", "jqueuer_agent.adapters.docker", "kombu.transport.pyamqp", "netrc", "requests")
+_FOR_ENGINE: Final = {
+    "local": ("jqueuer_agent.adapters.local_workplace",),
+    "docker": ("jqueuer_agent.adapters.docker", "kombu.transport.pyamqp", "netrc", "requests"),
+}
 
 gc.disable()  # what it frees would leave gaps, and what is put into a gap changes a shared page
-for _name in (*_ALWAYS, *(_FOR_DOCKER if os.environ.get("JQUEUER_ENGINE") == "docker" else ())):
+for _name in (*_ALWAYS, *_FOR_ENGINE.get(os.environ.get("JQUEUER_ENGINE", "local"), ())):
     importlib.import_module(_name)
 gc.freeze()
 gc.enable()

@@ -29,7 +29,7 @@ def take_jobs(
     warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)  # about what the lease makes good
     app.conf.task_queues = [job_queue(experiment_id, str(app.conf.broker_url))]
 
-    @app.task(name=TASK_NAME)
+    @app.task(name=TASK_NAME, shared=False)
     def run_job(experiment: str, job: str) -> None:
         handle(experiment, job)
 

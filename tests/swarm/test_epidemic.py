@@ -6,6 +6,7 @@ import csv
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from tests.swarm.conftest import Cluster
 
@@ -41,9 +42,14 @@ def test_the_epidemic_sweep_runs_on_all_nodes_and_leaves_its_table_and_picture(
     assert all(entry["reason"] for entry in acted)
     printed = b"".join(api.log(experiment_id, jobs[0]["id"], 1, "stdout")).decode()
     assert "people infected" in printed
-    for output in api.outputs(experiment_id):
-        if output["path"].startswith("final_size"):
-            api.download(experiment_id, output["job_id"], output["path"], tmp_path / output["path"])
+    files = list(
+        api.download(experiment_id, tmp_path, place=lambda output: (output["path"],) if is_report(output) else None)
+    )
+    assert {file.name for file in files} == {"final_size.csv", "final_size.png"}
     with (tmp_path / "final_size.csv").open() as table:
         assert len(list(csv.DictReader(table))) == 320
     assert (tmp_path / "final_size.png").read_bytes().startswith(b"\x89PNG")
+
+
+def is_report(output: dict[str, Any]) -> bool:
+    return str(output["path"]).startswith("final_size")
