@@ -69,8 +69,9 @@ class EngineEvents:
         return [event for event in self._events if event.action in actions]
 
     def asked_to_stop(self) -> list[str]:
-        """Containers that Swarm told to stop, in order."""
-        return [event.container for event in self.of("kill") if event.signal in ("23", "SIGURG")]
+        """Containers that Swarm told to stop, in order; it may tell one several times."""
+        told = [event.container for event in self.of("kill") if event.signal in ("23", "SIGURG")]
+        return list(dict.fromkeys(told))
 
     def died_unasked(self) -> list[str]:
         """Containers that died without having been told to stop: killed, or restarted by an update."""

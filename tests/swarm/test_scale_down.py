@@ -29,9 +29,9 @@ def test_thirty_scale_downs_kill_no_job_and_restart_no_container(cluster: Cluste
         now = containers()
         return now["busy"] == now["running"] == now["requested"] == working and now["starting"] == 0
 
-    experiment_id = api.submit_bytes(
-        json.dumps(witness.describe(jobs=JOBS, seconds=JOB_SECONDS, containers=MOST)).encode(), "application/json"
-    )["id"]
+    quick = {"name": "fixed", "containers": 1000, "period": "1s"}
+    description = witness.describe(jobs=JOBS, seconds=JOB_SECONDS, containers=MOST, policy=quick)
+    experiment_id = api.submit_bytes(json.dumps(description).encode(), "application/json")["id"]
     with EngineEvents(cluster.nodes, experiment_id) as events:
         eventually(lambda: all_hold_a_job(MOST), 60)
         per_node = Counter(started.node for started in events.of("start"))
