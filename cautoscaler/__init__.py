@@ -13,6 +13,8 @@ from cautoscaler.clamp import Clamped, clamp
 from cautoscaler.coherence import AT_ONCE, CODE_2018, PAPER, CoherenceIndex, CoherenceRule, Direction, advance
 from cautoscaler.decision import Basis, Decision, Suggestion, Verdict
 from cautoscaler.forecast import Forecast, forecast
+from cautoscaler.measured import Bucket, Concurrency, Durations, Measured
+from cautoscaler.parameters import OnConflict, Parameters, Window
 from cautoscaler.policies import Policy, UnknownPolicyError, get, names, register
 from cautoscaler.situation import ContainerCounts, Situation
 
@@ -24,18 +26,25 @@ __all__ = [
     "Advice",
     "AutoscalerState",
     "Basis",
+    "Bucket",
     "Clamped",
     "CoherenceIndex",
     "CoherenceRule",
+    "Concurrency",
     "ContainerCounts",
     "Decision",
     "Direction",
+    "Durations",
     "Forecast",
+    "Measured",
+    "OnConflict",
+    "Parameters",
     "Policy",
     "Situation",
     "Suggestion",
     "UnknownPolicyError",
     "Verdict",
+    "Window",
     "advance",
     "calculate",
     "clamp",

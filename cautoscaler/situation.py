@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cautoscaler.advice import Advice
+from cautoscaler.measured import NO_DURATIONS, NOTHING_MEASURED, Durations, Measured
+from cautoscaler.parameters import DEFAULTS, Parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,23 @@ class Situation:
     short_of_room: bool = False
     """There was not room for all of ``requested``; fewer are asked for until there is."""
     containers: ContainerCounts = ContainerCounts()
+    measured: Measured = NOTHING_MEASURED
+    history: Durations = NO_DURATIONS
+    """Durations of jobs of earlier experiments of the same kind: what is known before the first job has ended."""
+    running_seconds: tuple[float, ...] = ()
+    """How long each running job has been running."""
+    draining_running: int = 0
+    """How many of these, the last in the row, run in containers that drain."""
+    starting_seconds: tuple[float, ...] = ()
+    """How long ago each container was asked for that is not up yet."""
+    container_seconds: float = 0.0
+    """Paid for so far: lifetimes of all containers, the present ones until now."""
+    changed_at: float | None = None
+    """When the requested number last changed, if it did since the start."""
     margin_seconds: float = 0.0
     """How long before its deadline the experiment should end."""
-    fixed_containers: int | None = None
+    parameters: Parameters = DEFAULTS
+    """What the description says to its policy."""
     advice: Advice | None = None
     fallback: str = "deadline-paper"
     """The policy that decides while the policy service does not."""

@@ -157,6 +157,8 @@ class ContainerStatus(Frozen):
     state: ContainerState
     started_at: float
     job: str | None = None
+    busy_since: float | None = None
+    """When its job was claimed."""
 
 
 class ServiceStatus(Frozen):

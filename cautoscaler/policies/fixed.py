@@ -19,7 +19,7 @@ class Fixed(Policy):
 
     def suggest(self, situation: Situation) -> Suggestion:
         """The given number."""
-        given = situation.fixed_containers
+        given = situation.parameters.containers
         if given is None:
             return Suggestion(situation.maximum, Basis.FIXED, "no number is given, so the maximum is used")
         return Suggestion(given, Basis.FIXED, f"{plural(given, 'container')} as the description says")

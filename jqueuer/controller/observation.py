@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cautoscaler import Advice, Basis, CoherenceIndex, Decision, Verdict
+from cautoscaler import Advice, Basis, CoherenceIndex, Decision, Durations, Measured, Verdict
 from cautoscaler.coherence import NO_ROW
+from cautoscaler.measured import NO_DURATIONS, NOTHING_MEASURED
 from jqueuer.records import Counts, ExperimentRecord, ServiceStatus, Statistics
 from jqueuer.scheduling import Share
 from jqueuer.states import ContainerState, JobState
@@ -21,6 +22,10 @@ class Observation:
     """None once the experiment was deleted."""
     counts: Counts = field(default_factory=Counts)
     statistics: Statistics = field(default_factory=Statistics)
+    measured: Measured = NOTHING_MEASURED
+    """Without the start delay, which the controller measures itself."""
+    history: Durations = NO_DURATIONS
+    """Durations of the jobs of earlier experiments of the same kind."""
     service: ServiceStatus | None = None
     engine_problem: str = ""
     """Why the service cannot be seen: then nothing is known of it, not even whether it is there."""

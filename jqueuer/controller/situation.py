@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cautoscaler import Advice, ContainerCounts, Forecast, Situation, forecast
+from cautoscaler import Advice, ContainerCounts, Forecast, Parameters, Situation, forecast
 from jqueuer.controller.observation import Observation
 from jqueuer.model import Experiment
 from jqueuer.records import Counts, ExperimentRecord, Statistics
@@ -51,7 +51,7 @@ def situation_of(observation: Observation, record: ExperimentRecord, advice: Adv
             draining=observation.containers(ContainerState.DRAINING),
         ),
         margin_seconds=description.policy.margin,
-        fixed_containers=description.policy.containers,
+        parameters=Parameters(containers=description.policy.containers),
         advice=advice,
         fallback=description.policy.fallback,
     )

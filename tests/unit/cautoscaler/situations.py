@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from cautoscaler import Advice, ContainerCounts, Situation
+from cautoscaler import Advice, ContainerCounts, Parameters, Situation
 
 
 def situation(**changes: Any) -> Situation:
@@ -53,7 +53,7 @@ def situations(draw: st.DrawFn, **fixed: Any) -> Situation:
         "requested": draw(counts),
         "containers": ContainerCounts(draw(counts), draw(counts), draw(counts), draw(counts)),
         "margin_seconds": draw(durations),
-        "fixed_containers": draw(st.none() | counts),
+        "parameters": Parameters(containers=draw(st.none() | counts)),
         "advice": draw(st.none() | st.builds(Advice, containers=counts) | st.just(Advice(error="it was away"))),
         "fallback": draw(st.sampled_from(("deadline-paper", "deadline-2018", "fixed", "rest"))),
         **fixed,

@@ -5,6 +5,7 @@ from cautoscaler import (
     Advice,
     AutoscalerState,
     Basis,
+    Parameters,
     Policy,
     Situation,
     Suggestion,
@@ -98,18 +99,18 @@ def test_a_margin_is_subtracted_by_both_deadline_policies() -> None:
 
 def test_fixed_is_followed_at_once_and_ends_with_the_jobs() -> None:
     state = AutoscalerState("fixed")
-    _, decision = step(state, running(2, fixed_containers=4))
+    _, decision = step(state, running(2, parameters=Parameters(containers=4)))
     assert (decision.verdict, decision.target) == (Verdict.SCALE_UP, 4)
-    _, decision = step(state, running(4, fixed_containers=4))
+    _, decision = step(state, running(4, parameters=Parameters(containers=4)))
     assert (decision.verdict, decision.target) == (Verdict.HOLD, 4)
-    _, decision = step(state, running(4, fixed_containers=4, jobs_left=3))
+    _, decision = step(state, running(4, parameters=Parameters(containers=4), jobs_left=3))
     assert (decision.verdict, decision.target) == (Verdict.SCALE_DOWN, 3)
     assert decision.reason == "4 containers as the description says; limited to 3 with 3 jobs left; from 4 to 3"
 
 
 def test_fixed_without_a_number_is_the_maximum() -> None:
     assert initial("fixed", situation()).target == 10
-    assert initial("fixed", situation(fixed_containers=40)).target == 10
+    assert initial("fixed", situation(parameters=Parameters(containers=40))).target == 10
 
 
 def test_the_service_is_followed_at_once_within_the_limits() -> None:

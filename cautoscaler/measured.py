@@ -1,0 +1,89 @@
+"""What has been measured of an experiment's jobs: the durations as a histogram, contention, failures, start delays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+BUCKETS_PER_OCTAVE = 8
+"""Neighbouring buckets are 9 % apart; within one the mean is exact, since its seconds are added up."""
+SHORTEST_SECONDS = 0.001
+"""Durations below it share the first bucket."""
+
+
+def bucket_of(seconds: float) -> int:
+    """The bucket of a duration: 0 up to a millisecond, then eight for every doubling."""
+    if seconds <= SHORTEST_SECONDS:
+        return 0
+    return 1 + int(BUCKETS_PER_OCTAVE * math.log2(seconds / SHORTEST_SECONDS))
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Durations of about the same length: how many, and their sum."""
+
+    count: int
+    seconds: float
+
+    @property
+    def mean_seconds(self) -> float:
+        """Their mean."""
+        return self.seconds / self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """A histogram of durations whose size does not grow with their number."""
+
+    buckets: tuple[Bucket, ...] = ()
+    """The ones that hold something, shortest first."""
+
+    @classmethod
+    def of(cls, seconds: Iterable[float]) -> Durations:
+        """The histogram of these durations."""
+        sums: dict[int, tuple[int, float]] = {}
+        for duration in seconds:
+            count, total = sums.get(bucket := bucket_of(duration), (0, 0.0))
+            sums[bucket] = count + 1, total + duration
+        return cls(tuple(Bucket(*sums[index]) for index in sorted(sums)))
+
+    @property
+    def count(self) -> int:
+        """How many durations."""
+        return sum(bucket.count for bucket in self.buckets)
+
+    @property
+    def seconds(self) -> float:
+        """Their sum."""
+        return sum(bucket.seconds for bucket in self.buckets)
+
+
+NO_DURATIONS = Durations()
+
+
+@dataclass(frozen=True, slots=True)
+class Concurrency:
+    """Jobs that ended while so many of the experiment's containers were busy: contention shows in their means."""
+
+    busy: int
+    jobs: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """All that is known of an experiment's jobs and containers from watching them."""
+
+    durations: Durations = NO_DURATIONS
+    """Of the accomplished attempts, from claim to outcome."""
+    concurrency: tuple[Concurrency, ...] = ()
+    """The same attempts by the containers that were busy when they ended, fewest first."""
+    unsuccessful: int = 0
+    """Attempts that ended otherwise: failed, timed out, or lost with their container."""
+    unsuccessful_seconds: float = 0.0
+    start_seconds: float | None = None
+    """From asking for a container until it takes jobs; None before the first came up."""
+
+
+NOTHING_MEASURED = Measured()
