@@ -1,0 +1,51 @@
+"""How much longer jobs take when more containers work: containers share disks, memory and network.
+
+The means measured at different numbers of busy containers are fitted by a power of that number. Its exponent is 0
+without contention and 1 where another container adds nothing at all; what few jobs say is not believed at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cautoscaler.measured import Concurrency
+
+PRIOR_EXPONENT_SPREAD: Final = 0.3
+LARGEST_EXPONENT: Final = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Contention:
+    """Durations at one number of busy containers against those measured so far."""
+
+    exponent: float = 0.0
+    reference: float = 1.0
+
+    def factor(self, busy: int) -> float:
+        """By how much jobs take longer (or shorter) with so many busy containers than those measured did."""
+        return 1.0 if self.exponent == 0.0 else max(1, busy) ** self.exponent / self.reference
+
+
+def fit(concurrency: Sequence[Concurrency], *, variation: float) -> Contention:
+    """The contention that the measured means show; ``variation`` is standard deviation ÷ mean of the durations."""
+    points = [
+        (math.log(max(1, level.busy)), math.log(level.seconds / level.jobs), level.jobs)
+        for level in concurrency
+        if level.jobs and level.seconds > 0
+    ]
+    jobs = sum(number for _, _, number in points)
+    if not jobs:
+        return Contention()
+    middle_x = sum(x * number for x, _, number in points) / jobs
+    middle_y = sum(y * number for _, y, number in points) / jobs
+    xx = sum(number * (x - middle_x) ** 2 for x, _, number in points)
+    xy = sum(number * (x - middle_x) * (y - middle_y) for x, y, number in points)
+    noise = max(variation, 0.05) ** 2 / PRIOR_EXPONENT_SPREAD**2
+    exponent = min(LARGEST_EXPONENT, max(0.0, xy / (xx + noise)))
+    if exponent < 0.02:
+        return Contention()
+    reference = sum(level.jobs * max(1, level.busy) ** exponent for level in concurrency if level.seconds > 0) / jobs
+    return Contention(exponent, reference)

@@ -1,0 +1,148 @@
+"""The work still to be done, drawn many times: each path is one way it may turn out.
+
+A path does not depend on the number of containers, so forecasts for different numbers are compared on the same draws.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final
+
+from cautoscaler.forecasting.batches import Plan, plan
+from cautoscaler.forecasting.draws import STRATA, doubled, normal_paths, normal_strata
+from cautoscaler.forecasting.job_times import JobTimes
+
+LIKELIEST_FAILURE: Final = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """One way the rest may turn out; seconds, without contention."""
+
+    scale: float
+    """The true mean ÷ the forecast mean on this path: it multiplies all durations."""
+    work: tuple[float, ...]
+    """What is still to be begun, in order; each goes to the container that is free first."""
+    running: tuple[float, ...]
+    """What is left of each running job."""
+
+
+def draw(
+    times: JobTimes,
+    *,
+    queued: int,
+    running_seconds: tuple[float, ...],
+    containers: int,
+    failing: float,
+    paths: int,
+) -> tuple[Path, ...]:
+    """So many paths for so many queued jobs, at most ``containers`` at a time; ``failing`` is the share of attempts."""
+    failing = min(failing, LIKELIEST_FAILURE)
+    planned = plan(times, queued, containers, failing)
+    ranks = tuple(times.rank(age) for age in running_seconds)
+    shift = times.spread * times.spread / 2
+    drawn = []
+    for path, normal in enumerate(normal_paths(paths)):
+        source = _Source(path)
+        work = _work(times, planned, source)
+        if failing:
+            again = source.failures(planned.singles + sum(planned.small[-1:]) + len(running_seconds), failing)
+            work += _jobs(times, again, source)
+        scale = math.exp(times.spread * normal - shift)
+        drawn.append(Path(scale, tuple(work), _residuals(times, running_seconds, ranks, source)))
+    return tuple(drawn)
+
+
+class _Source:
+    """The draws of one path, one after the other."""
+
+    def __init__(self, path: int) -> None:
+        self._strata = doubled()
+        self._half = len(self._strata) // 2
+        self._at = path * 7919 % self._half
+
+    def take(self, count: int) -> tuple[int, ...]:
+        """So many strata."""
+        if count > self._half:
+            return self._strata[: self._half] + self.take(count - self._half)
+        start, self._at = self._at, (self._at + count) % self._half
+        return self._strata[start : start + count]
+
+    def normal(self) -> float:
+        """A standard normal draw."""
+        return normal_strata()[self.take(1)[0]]
+
+    def exponential(self) -> float:
+        """A standard exponential draw."""
+        return -math.log((self.take(1)[0] + 0.5) / STRATA)
+
+    def failures(self, count: int, probability: float) -> int:
+        """How many attempts fail until so many jobs are done."""
+        if count > 64:
+            mean = count * probability / (1 - probability)
+            return max(0, round(mean + math.sqrt(mean / (1 - probability)) * self.normal()))
+        threshold, failed, attempts = probability * STRATA, 0, count
+        while attempts:
+            attempts = sum(stratum < threshold for stratum in self.take(attempts))
+            failed += attempts
+        return failed
+
+
+def _work(times: JobTimes, planned: Plan, source: _Source) -> list[float]:
+    return _large(times, planned, source) + _small(times, planned, source) + _jobs(times, planned.singles, source)
+
+
+def _large(times: JobTimes, planned: Plan, source: _Source) -> list[float]:
+    if not planned.medians:
+        return []
+    normal, exp, strata = normal_strata(), math.exp, source.take(len(planned.medians))
+    drawn = zip(planned.medians, planned.sigmas, strata, strict=True)
+    work = [median * exp(sigma * normal[stratum]) for median, sigma, stratum in drawn]
+    if planned.long:
+        count = max(0, round(planned.long + math.sqrt(planned.long) * source.normal()))
+        places = sorted((planned.places[stratum] for stratum in source.take(count)), reverse=True)
+        for place, duration in zip(places, _long(times, planned, count, source), strict=True):
+            work.insert(place, duration)
+    return work
+
+
+def _small(times: JobTimes, planned: Plan, source: _Source) -> list[float]:
+    if not planned.small:
+        return []
+    reached = list(accumulate(_jobs(times, planned.small[-1], source), initial=0.0))
+    starts = (0, *planned.small)
+    return [reached[stop] - reached[start] for start, stop in zip(starts, planned.small, strict=False)]
+
+
+def _jobs(times: JobTimes, count: int, source: _Source) -> list[float]:
+    quantiles, strata = times.quantiles, source.take(count)
+    work = [quantiles[stratum] for stratum in strata]
+    if times.tail and STRATA - 1 in strata:
+        for index, stratum in enumerate(strata):
+            if stratum == STRATA - 1:
+                work[index] = times.beyond(source.exponential())
+    return work
+
+
+def _long(times: JobTimes, planned: Plan, count: int, source: _Source) -> list[float]:
+    first, quantiles = planned.ordinary, times.quantiles
+    strata = (first + stratum * (STRATA - first) // STRATA for stratum in source.take(count))
+    return [
+        times.beyond(planned.threshold + source.exponential()) if stratum == STRATA - 1 else quantiles[stratum]
+        for stratum in strata
+    ]
+
+
+def _residuals(times: JobTimes, ages: tuple[float, ...], ranks: tuple[int, ...], source: _Source) -> tuple[float, ...]:
+    """What is left of jobs of these ages, given that they have not ended yet."""
+    quantiles, left = times.quantiles, list[float]()
+    for age, rank, stratum in zip(ages, ranks, source.take(len(ages)), strict=True):
+        if rank >= STRATA:  # longer than any: as long again as the tail says
+            left.append(age * math.expm1(times.tail * source.exponential()))
+            continue
+        found = rank + stratum * (STRATA - rank) // STRATA
+        duration = times.beyond(source.exponential()) if found == STRATA - 1 and times.tail else quantiles[found]
+        left.append(max(0.0, duration - age))
+    return tuple(left)
