@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -46,9 +47,19 @@ def why_not() -> str | None:
     return None
 
 
-def require() -> None:
+@functools.cache
+def why_no_compose() -> str | None:
+    """The reason why nothing can be started by ``docker compose``; None where it can."""
+    if reason := why_not():
+        return reason
+    if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode:
+        return "needs `docker compose`: tools/install-test-services installs it on Debian"
+    return None
+
+
+def require(reason_of: Callable[[], str | None] = why_not) -> None:
     """Skip the test with the reason; where CI=true, fail with it."""
-    reason = why_not()
+    reason = reason_of()
     if reason is None:
         return
     if os.environ.get("CI") == "true":

@@ -13,6 +13,7 @@ import os
 import subprocess
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -24,6 +25,7 @@ from tests.lab.waiting import LabError, wait_until
 SCRIPT = Path(__file__).with_name("lab.sh")
 _NANOSECONDS = {"ms": 1_000_000, "s": 1_000_000_000}
 _START_SECONDS = 60.0
+_REMOVED_AT_ONCE = 8
 
 
 class Lab:
@@ -159,8 +161,10 @@ class Lab:
         )
 
     def _remove_disks(self) -> None:
-        """By the command: of a hundred thousand files it makes far less work than Python."""
-        subprocess.run(["rm", "-rf", *self.directory.glob("node[1-9]")], check=True)
+        """Layers side by side: a disk that is told of every file that goes takes a moment for each."""
+        with ThreadPoolExecutor(_REMOVED_AT_ONCE) as pool:
+            list(pool.map(_remove, self.directory.glob("node[1-9]/data/overlay2/*")))
+            list(pool.map(_remove, self.directory.glob("node[1-9]")))
 
     def _registry_answers(self) -> bool:
         try:
@@ -185,6 +189,11 @@ def call(name: str, command: str, node: int | None = None, **environment: str) -
     )  # fmt: skip
     if done.returncode:
         raise LabError(f"lab.sh {command} of laboratory {name}: {done.stderr.strip() or done.returncode}")
+
+
+def _remove(tree: Path) -> None:
+    """By the command: of a hundred thousand files it makes far less work than Python."""
+    subprocess.run(["rm", "-rf", tree], check=True)
 
 
 def _nanoseconds(text: str) -> int:

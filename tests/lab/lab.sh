@@ -83,7 +83,8 @@ node_up() {
   local n=$1 d=$LAB_DIR/node$1 i
   mkdir -p "$d/data" "$d/run"
   ip netns add "$P$n"; ip -n "$P$n" link set lo up
-  ip -n "${P}0" link add "v$n" type veth peer name eth0 netns "$P$n"; ip -n "${P}0" link set "v$n" master br0 up
+  # Its hardware address stays when it is switched on again, or its neighbours would look for the old one for a minute.
+  ip -n "${P}0" link add "v$n" type veth peer name eth0 address "02:00:00:00:00:0$n" netns "$P$n"; ip -n "${P}0" link set "v$n" master br0 up
   ip -n "$P$n" addr add "$NET.1$n/24" dev eth0; ip -n "$P$n" link set eth0 up
   printf 'nameserver 127.0.0.1\noptions timeout:1 attempts:1\n' > "$R/$n.resolv"
   { echo "127.0.0.1 localhost"; echo "$NET.5 registry"; for i in $(seq "$NODES"); do echo "$NET.1$i node$i"; done; } > "$R/$n.hosts"
