@@ -78,10 +78,11 @@ def measure(submit: Callable[[Client], str]) -> dict[str, float]:
 
 
 def queue_length(system: Embedded, experiment_id: str) -> int:
+    from jqueuer.adapters.celery_queue import queue_name
     from jqueuer.adapters.redis_store import connect
 
     with connect(f"unix://{system.state_dir}/store/valkey.sock?db=1") as broker:
-        return int(broker.llen(f"jqueuer.{experiment_id}"))
+        return sum(int(broker.llen(key)) for key in broker.keys(f"{queue_name(experiment_id)}*"))
 
 
 def probe(url: str, latencies: list[float], done: threading.Event) -> None:

@@ -14,13 +14,14 @@ from cautoscaler.coherence import AT_ONCE, CODE_2018, PAPER, CoherenceIndex, Coh
 from cautoscaler.decision import Basis, Decision, Suggestion, Verdict
 from cautoscaler.forecast import Forecast, forecast
 from cautoscaler.measured import Bucket, Concurrency, Durations, Measured
-from cautoscaler.parameters import OnConflict, Parameters, Window
+from cautoscaler.parameters import DEFAULTS, OnConflict, Parameters, Window
 from cautoscaler.policies import Policy, UnknownPolicyError, get, names, register
 from cautoscaler.situation import ContainerCounts, Situation
 
 __all__ = [
     "AT_ONCE",
     "CODE_2018",
+    "DEFAULTS",
     "MAX_ANSWER_BYTES",
     "PAPER",
     "Advice",

@@ -2,7 +2,7 @@
 
 ::
 
-    situation ─► policy (calculator) ─► clamp ─► coherence ─► decision
+    situation ─► policy (calculator) ─► clamp ─► coherence ─► cool-down ─► decision
 
 Directions are seen from the *requested* number, not from the observed one: while containers start or drain, the
 observed number lags behind, and correcting it again would overshoot.
@@ -13,10 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cautoscaler.clamp import clamp
-from cautoscaler.coherence import NO_ROW, CoherenceIndex, CoherenceRule, advance
+from cautoscaler.coherence import NO_ROW, CoherenceIndex, Direction, advance
 from cautoscaler.decision import Decision, Scalar, Suggestion, Verdict
 from cautoscaler.policies import Policy, get
 from cautoscaler.situation import Situation
+from cautoscaler.wording import amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,26 +86,41 @@ def _judge(
         return NO_ROW, _verdict(requested, allowed.value), allowed.value, f"{requested} {allowed.reason} at once"
     if requested > 0 and policy.running(situation) < 1:
         return row, Verdict.WAIT, requested, "no container runs yet"
-    return _confirm(row, policy.coherence(situation), situation, suggested)
+    return _confirm(row, policy, situation, suggested)
 
 
 def _confirm(
-    row: CoherenceIndex, rule: CoherenceRule, situation: Situation, suggested: int
+    row: CoherenceIndex, policy: Policy, situation: Situation, suggested: int
 ) -> tuple[CoherenceIndex, Verdict, int, str]:
-    requested = situation.requested
+    requested, rule = situation.requested, policy.coherence(situation)
     grown, agreed = advance(row, rule, requested=requested, suggested=suggested)
     if agreed is None:
         if grown.index == 0:
             return grown, Verdict.HOLD, requested, _already(situation)
-        what = f"{grown.index} of {rule.act_at} calculations in a row agree to go from {requested} to {grown.target}"
+        wanted = rule.long_enough(grown.direction)
+        what = f"{grown.index} of {wanted} calculations in a row agree to go from {requested} to {grown.target}"
         return grown, Verdict.CONFIRM, requested, what
     # the limits may have moved since the first suggestion of the row
     target = clamp(agreed, minimum=situation.minimum, maximum=situation.maximum).value
     if target == requested:
         return grown, Verdict.HOLD, requested, _already(situation)
     verdict = _verdict(requested, target)
-    row_text = f"{rule.act_at} calculations in a row agree: " if rule.act_at > 1 else ""
+    wanted = rule.long_enough(Direction.UP if verdict is Verdict.SCALE_UP else Direction.DOWN)
+    if (wait_seconds := _cooling_seconds(policy, situation, verdict)) > 0:
+        # the row stays one short of complete: the first calculation after the wait that agrees acts
+        held = replace(row, target=agreed) if wanted > 1 else grown
+        what = f"cooling down for another {amount(wait_seconds)} s before going from {requested} to {target}"
+        return held, Verdict.COOL_DOWN, requested, what
+    row_text = f"{wanted} calculations in a row agree: " if wanted > 1 else ""
     return grown, verdict, target, f"{row_text}from {requested} to {target}"
+
+
+def _cooling_seconds(policy: Policy, situation: Situation, verdict: Verdict) -> float:
+    """How long until the last change is long enough ago; a clock that was set back does not prolong the wait."""
+    if situation.changed_at is None:
+        return 0.0
+    cooldown_seconds = policy.cooldown_seconds(situation, up=verdict is Verdict.SCALE_UP)
+    return cooldown_seconds - max(0.0, situation.now - situation.changed_at)
 
 
 def _already(situation: Situation) -> str:

@@ -39,6 +39,12 @@ class CoherenceRule:
     act_at: int
     frozen_target: bool = False
     """Keep the first suggestion of the row instead of the most cautious one."""
+    down_at: int | None = None
+    """When a row downwards is long enough, where that is not the same."""
+
+    def long_enough(self, direction: Direction) -> int:
+        """So many in a row are acted on."""
+        return self.act_at if self.down_at is None or direction is Direction.UP else self.down_at
 
 
 PAPER = CoherenceRule(act_at=3)
@@ -47,6 +53,8 @@ CODE_2018 = CoherenceRule(act_at=4, frozen_target=True)
 """Act when the index is above three, on the number suggested first."""
 AT_ONCE = CoherenceRule(act_at=1)
 """Act on every suggestion: for policies whose numbers do not flutter."""
+UP_AT_ONCE = CoherenceRule(act_at=1, down_at=3)
+"""A container too few may cost the deadline, one too many only its time: for policies that weigh this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ def advance(
         row = CoherenceIndex(direction, coherence.index + 1, target)
     else:
         row = CoherenceIndex(direction, 1, suggested)
-    return (NO_ROW, row.target) if row.index >= rule.act_at else (row, None)
+    return (NO_ROW, row.target) if row.index >= rule.long_enough(direction) else (row, None)
 
 
 def _agreed(direction: Direction, rule: CoherenceRule, kept: int, suggested: int) -> int:

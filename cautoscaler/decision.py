@@ -14,10 +14,15 @@ class Basis(StrEnum):
 
     INITIAL = "initial phase"
     MONITORED = "monitored phase"
+    FORECAST = "forecast"
     LATE = "past the deadline"
     NO_DEADLINE = "no deadline"
     NO_JOBS_LEFT = "no jobs left"
     FIXED = "fixed"
+    QUEUE = "queue length"
+    TARGET = "target duration"
+    BUDGET = "budget"
+    SCHEDULE = "schedule"
     SERVICE = "policy service"
     FALLBACK = "fall-back"
 
@@ -43,6 +48,8 @@ class Verdict(StrEnum):
     """The number requested is the right one."""
     CONFIRM = "confirm"
     """Another number is suggested, but not often enough in a row yet."""
+    COOL_DOWN = "cool-down"
+    """Another number is suggested, but the last change is too recent."""
     WAIT = "wait"
     """No container runs yet, so nothing can be judged."""
 

@@ -42,10 +42,19 @@ class Durations:
     @classmethod
     def of(cls, seconds: Iterable[float]) -> Durations:
         """The histogram of these durations."""
+        return cls._of(Bucket(1, duration) for duration in seconds)
+
+    @classmethod
+    def merged(cls, histograms: Iterable[Durations]) -> Durations:
+        """One histogram of all their durations."""
+        return cls._of(bucket for histogram in histograms for bucket in histogram.buckets)
+
+    @classmethod
+    def _of(cls, buckets: Iterable[Bucket]) -> Durations:
         sums: dict[int, tuple[int, float]] = {}
-        for duration in seconds:
-            count, total = sums.get(bucket := bucket_of(duration), (0, 0.0))
-            sums[bucket] = count + 1, total + duration
+        for bucket in buckets:
+            count, total = sums.get(index := bucket_of(bucket.mean_seconds), (0, 0.0))
+            sums[index] = count + bucket.count, total + bucket.seconds
         return cls(tuple(Bucket(*sums[index]) for index in sorted(sums)))
 
     @property

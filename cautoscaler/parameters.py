@@ -47,10 +47,10 @@ class Parameters:
     """``schedule``: the first that holds decides."""
     utc_offset_seconds: int = 0
     """``schedule``: of the clock its windows mean."""
-    up_cooldown_seconds: float = 0.0
-    """For policies whose numbers flutter: so long after a change nothing is scaled up, or …"""
-    down_cooldown_seconds: float = 0.0
-    """… down."""
+    up_cooldown_seconds: float | None = None
+    """For policies whose numbers flutter: so long after a change nothing is scaled up; None is the policy's own."""
+    down_cooldown_seconds: float | None = None
+    """The same for scaling down."""
 
 
 DEFAULTS = Parameters()

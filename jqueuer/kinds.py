@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, StringConstraints, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    StringConstraints,
+    WithJsonSchema,
+)
 
 from jqueuer.units import shown
 
@@ -22,6 +31,13 @@ ENVIRONMENT_NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 SHA256_PATTERN = r"^[0-9a-f]{64}$"
 ABSOLUTE_PATH_PATTERN = r"^/[^\x00]*$"
 TEXT_PATTERN = r"^[^\x00]*$"
+TIME_OF_DAY_PATTERN = r"^(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?$|^24:00(?::00)?$"
+TIME_ZONE_PATTERN = r"^(?:[+-](?:0[0-9]|1[0-4]):[0-5][0-9]|[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*)$"
+"""An offset from UTC such as ``+05:30``, or a name of the time zone database; whether that exists is another matter."""
+
+MAX_CONTAINERS = 10_000
+LEAST_AMOUNT, MAX_AMOUNT = 1e-9, 1_000_000_000
+"""Of money, of container-hours."""
 
 RESERVED_PREFIX = "JQUEUER_"
 """Environment variables that begin like this are set for the job, not by it."""
@@ -97,6 +113,30 @@ def check_scalar(value: Any) -> str | int | float | bool:
     raise ValueError(f"expected text, a finite number, true or false, got {shown(value)}")
 
 
+def parse_time_of_day(value: Any) -> int:
+    """Seconds since midnight from ``"08:30"`` or ``"08:30:15"``; ``"24:00"`` is the end of the day.
+
+    Raises :class:`ValueError` with what was expected.
+    """
+    if not isinstance(value, str) or not re.fullmatch(TIME_OF_DAY_PATTERN, value):
+        raise ValueError(f'expected a time of day such as "08:30", got {shown(value)}')
+    hours, minutes, seconds = (*map(int, value.split(":")), 0)[:3]
+    return hours * 3600 + minutes * 60 + seconds
+
+
+def format_time_of_day(second: int) -> str:
+    """A time of day that :func:`parse_time_of_day` reads back exactly: ``30600`` → ``"08:30"``."""
+    minutes, seconds = divmod(second, 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}" + (f":{seconds:02d}" if seconds else "")
+
+
+def check_positive_number(value: Any) -> int | float:
+    """A number above 0 as it is; :class:`ValueError` otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not LEAST_AMOUNT <= value <= MAX_AMOUNT:
+        raise ValueError(f"expected a number above 0, {MAX_AMOUNT:,} at most, got {shown(value)}")
+    return float(value) if isinstance(value, WrittenFloat) else value
+
+
 JobId = Annotated[str, StringConstraints(pattern=JOB_ID_PATTERN), BeforeValidator(word)]
 """A job's name within its experiment: letters, digits, dot, dash, underscore; never a path."""
 
@@ -126,3 +166,16 @@ WrittenScalar = Annotated[
     WithJsonSchema({"type": ["string", "number", "boolean"]}),
 ]
 Scalar = Annotated[WrittenScalar, AfterValidator(plain)]
+PositiveNumber = Annotated[
+    int | float,
+    PlainValidator(check_positive_number),
+    WithJsonSchema({"type": "number", "minimum": LEAST_AMOUNT, "maximum": MAX_AMOUNT}),
+]
+TimeOfDay = Annotated[
+    int,
+    PlainValidator(parse_time_of_day),
+    PlainSerializer(format_time_of_day, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "pattern": TIME_OF_DAY_PATTERN}),
+]
+"""Seconds since midnight, written ``"08:30"``."""
+TimeZone = Annotated[str, StringConstraints(pattern=TIME_ZONE_PATTERN, max_length=64)]

@@ -10,18 +10,10 @@ import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    SerializerFunctionWrapHandler,
-    Tag,
-    model_serializer,
-    model_validator,
-)
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from jqueuer.frozen import Frozen as Frozen
+from jqueuer.kinds import MAX_CONTAINERS as MAX_CONTAINERS
 from jqueuer.kinds import (
     AbsolutePath,
     Cores,
@@ -33,12 +25,12 @@ from jqueuer.kinds import (
     ServiceName,
     Sha256,
     Text,
-    Url,
     WholeNumber,
 )
 from jqueuer.kinds import Argument as Argument
 from jqueuer.kinds import Argv as Argv
 from jqueuer.kinds import JobId as JobId
+from jqueuer.policy import Policy as Policy
 from jqueuer.units import MAX_DURATION_SECONDS as MAX_DURATION_SECONDS
 from jqueuer.units import ByteSize, Deadline, Duration, shown
 
@@ -48,18 +40,11 @@ POST_JOB_ID = "@post"
 IMAGE_OWN = "@image"
 """Says that the image decides: about the working directory, or what a container runs while it waits for jobs."""
 
-MAX_CONTAINERS = 10_000
 MAX_TASKS = 10_000
 
 Environment = dict[EnvironmentName, Argument]
 Parameters = dict[str, Scalar]
 PositiveDuration = Annotated[Duration, Field(gt=0)]
-
-
-class Frozen(BaseModel):
-    """A value: immutable, and strict about keys it does not know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Shell(Frozen):
@@ -146,17 +131,19 @@ def tasks_of_command(value: Any) -> Any:
 class Job(Frozen):
     """An optional pre-job command, tasks in order, an optional post-job command; all run in one container.
 
-    A job of one task may be written with ``command`` (and ``timeout``) in place of ``tasks``.
+    A job of one task may be written with ``command`` (and ``timeout``) in place of ``tasks``. An *idempotent* one may
+    run twice, even at the same time, without harm.
     """
 
     id: JobId
     tasks: Annotated[tuple[Task, ...], Field(min_length=1, max_length=MAX_TASKS)]
     pre_job: Command | None = None
     post_job: Command | None = None
-    environment: Environment = {}
+    environment: Environment = Field(default={})
     inputs: tuple[InputFile, ...] = ()
     outputs: tuple[RelativePath, ...] = ()
-    parameters: Parameters = {}
+    parameters: Parameters = Field(default={})
+    idempotent: Annotated[bool, Field(strict=True)] | None = None
 
     _from_one_command = model_validator(mode="before")(tasks_of_command)
 
@@ -223,36 +210,12 @@ class FailurePolicy(Frozen):
         return {"action": value} if isinstance(value, str) else value
 
 
-class Policy(Frozen):
-    """How many containers: a policy by name, or a REST service that is asked (paper §III-A). A bare word is a name."""
-
-    name: Text = "deadline-paper"
-    margin: Duration = Field(default=0.0, ge=0)
-    containers: WholeNumber | None = Field(default=None, ge=0, le=MAX_CONTAINERS)
-    period: Duration | None = Field(default=None, gt=0)
-    url: Url | None = None
-    timeout: Duration = Field(default=5.0, gt=0, le=60)
-    fallback: Text = "deadline-paper"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_name(cls, value: Any) -> Any:
-        return {"name": value} if isinstance(value, str) else value
-
-    @model_serializer(mode="wrap")
-    def _name_or_url(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        written: dict[str, Any] = write(self)
-        if self.url is not None:
-            written.pop("name", None)  # a description may not hold both
-        return written
-
-
 class Post(Frozen):
     """The experiment's own last command, run once after the last job, with every job's outputs in ``outputs/``."""
 
     command: Command
     timeout: PositiveDuration | None = None
-    environment: Environment = {}
+    environment: Environment = Field(default={})
     inputs: tuple[InputFile, ...] = ()
     outputs: tuple[RelativePath, ...] = ()
 
@@ -282,8 +245,8 @@ class Mount(Frozen):
 class Experiment(Frozen):
     """The global parameters of an experiment; its jobs travel beside it, one by one, never all at once.
 
-    ``pre_job``, ``post_job``, ``timeout``, ``environment``, ``inputs`` and ``outputs`` are defaults for all jobs;
-    :func:`effective_job` applies them.
+    ``pre_job``, ``post_job``, ``timeout``, ``environment``, ``inputs``, ``outputs`` and ``idempotent`` are defaults for
+    all jobs; :func:`effective_job` applies them. With ``hedge`` a slow idempotent job may get a second copy.
     """
 
     name: ExperimentName = "experiment"
@@ -294,7 +257,7 @@ class Experiment(Frozen):
     resources: Resources = Resources()
     estimate: Duration = Field(default=300.0, gt=0)
     timeout: PositiveDuration | None = None
-    environment: Environment = {}
+    environment: Environment = Field(default={})
     working_directory: Text | None = None
     container_command: Annotated[Argv | Literal["@image"] | None, Field(union_mode="left_to_right")] = None
     user: Text | None = None
@@ -310,18 +273,22 @@ class Experiment(Frozen):
     outputs: tuple[RelativePath, ...] = ()
     post: Post | None = None
     append_worker_id: bool = Field(default=False, strict=True)
+    idempotent: bool = Field(default=False, strict=True)
+    hedge: bool = Field(default=False, strict=True)
 
 
 def effective_job(experiment: Experiment, job: Job) -> Job:
     """The job as it is run: with the experiment's defaults for commands, time-outs, environment, inputs and outputs.
 
-    The job's own command or variable wins; inputs and outputs add up.
+    The job's own word wins for commands, variables and idempotence; inputs and outputs add up.
     """
     changes: dict[str, Any] = {}
     if job.pre_job is None and experiment.pre_job is not None:
         changes["pre_job"] = experiment.pre_job
     if job.post_job is None and experiment.post_job is not None:
         changes["post_job"] = experiment.post_job
+    if job.idempotent is None and experiment.idempotent:
+        changes["idempotent"] = True
     if experiment.environment:
         changes["environment"] = {**experiment.environment, **job.environment}
     if experiment.inputs:

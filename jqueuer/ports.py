@@ -13,6 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from cautoscaler import Measured
 from jqueuer.model import Experiment, Job
 from jqueuer.records import (
     Attempt,
@@ -69,6 +70,12 @@ class ExperimentStore(Protocol):
         A terminal state stamps ``finished_at`` with the store's clock, any other clears it.
         """
 
+    def finished_like(self, description: Experiment) -> list[str]:
+        """Ids of accomplished and failed experiments of the same image and name, the latest first; a bounded number.
+
+        Without an image the same name is enough; without either there is nothing to tell what is alike.
+        """
+
     def settle(self, experiment_id: str) -> None:
         """Nothing of it runs any more: no longer among the active ones, unless it is running again meanwhile."""
 
@@ -92,7 +99,14 @@ class ExperimentStore(Protocol):
         """The latest decisions, oldest first."""
 
     def delete(self, experiment_id: str) -> None:
-        """Forget the experiment, its jobs and its journal."""
+        """Forget the experiment, its jobs and its journal; for a day :meth:`was_deleted` tells that it was here."""
+
+    def was_deleted(self, experiment_id: str) -> bool:
+        """Whether an accepted experiment of this id was deleted lately.
+
+        Asked by agents that find containers of an experiment nobody knows: those of a deleted one are theirs to end,
+        those of one that was never here are somebody else's.
+        """
 
     def remember_key(self, key: str, digest: str, experiment_id: str) -> tuple[str, str]:
         """First use of an Idempotency-Key wins: returns the (digest, experiment id) that stands for it now."""
@@ -145,6 +159,12 @@ class JobLedger(Protocol):
     def statistics(self, experiment_id: str) -> Statistics:
         """Sums over what ran."""
 
+    def measured(self, experiment_id: str) -> Measured:
+        """What is known of the jobs' durations, in a size that does not grow with their number.
+
+        Of every attempt but cancelled ones and the post command's; without the start delay, which it cannot know.
+        """
+
     def record_scale(self, experiment_id: str, *, up: int = 0, down: int = 0, containers: int = 0) -> None:
         """Count scale actions and remember the peak of containers."""
 
@@ -161,6 +181,9 @@ class JobLedger(Protocol):
 
     def queued(self, experiment_id: str, start: int, count: int) -> list[str]:
         """Ids of queued jobs that are due, for rebuilding a queue that lost its messages."""
+
+    def requeued(self, experiment_id: str, job_ids: Sequence[str]) -> set[str]:
+        """Those of the queued jobs that were re-queued after an attempt, not queued afresh by :meth:`retry_failed`."""
 
     def delayed(self, experiment_id: str) -> int:
         """Queued jobs that nobody may run yet: their back-off has not ended or :meth:`due` has not handed them out."""
@@ -190,8 +213,11 @@ class JobLedger(Protocol):
 class JobQueue(Protocol):
     """The queue dedicated to one experiment. A message carries ids, never the truth; duplicates are harmless."""
 
-    def publish(self, experiment_id: str, job_ids: Iterable[str]) -> int:
-        """Put messages into the experiment's queue, confirmed where the broker can; how many."""
+    def publish(self, experiment_id: str, job_ids: Iterable[str], *, again: bool = False) -> int:
+        """Put messages into the experiment's queue, confirmed where the broker can; how many.
+
+        Jobs published ``again`` are handed out before all others, each kind in the order of its publication.
+        """
 
     def length(self, experiment_id: str) -> int:
         """Messages waiting, not counting those being worked on; 0 where there is no queue."""

@@ -16,11 +16,12 @@ from multiprocessing import forkserver
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import requests
 import structlog
 
-from jqueuer.adapters.http_artifacts import HttpArtifacts
+from jqueuer.adapters.http_artifacts import PREFIX
 from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger, connect
-from jqueuer.errors import EngineUnavailableError, JQueuerError, StoreUnavailableError
+from jqueuer.errors import EngineUnavailableError, JQueuerError, SettingsError, StoreUnavailableError
 from jqueuer.logs import configure_logging
 from jqueuer.ports import ContainerHandle, ContainerRegistry, ExperimentStore, Workplace
 from jqueuer.settings import Settings, load_settings
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from jqueuer_agent.adapters.docker_containers import DockerContainers
 
 _WAIT_SECONDS = 0.5
+_MANAGER_SECONDS = 5.0
+_NOT_LET_IN = frozenset({401, 403})
 
 log = structlog.get_logger()
 
@@ -116,6 +119,7 @@ def _local_node(
     name = settings.node or socket.gethostname()
     containers = LocalContainers(registry, settings.state_dir.resolve() / "containers", name, experiments.now)
     environment = _base_environment()
+    _try_the_manager(settings)
 
     def workplace_of(container_id: str) -> Workplace:
         return LocalWorkplace(containers.directory_of(container_id), environment)
@@ -151,23 +155,35 @@ def _docker_node(
     with contextlib.ExitStack() as undo:
         undo.callback(containers.stop)
         containers.start()
+        _try_the_manager(settings)
         node = _Node(name, containers, workplace_of, containers.bury(active))
         undo.pop_all()
-    _try_the_manager(settings)
     return node
 
 
 def _try_the_manager(settings: Settings) -> None:
-    """Say at once what is wrong with address or token. Jobs that bring nothing run without, so it is not waited for."""
+    """Raise where it lets no agent with this token in: whatever jobs would bring could never be delivered.
+
+    Jobs that bring nothing run without a manager, so one that does not answer yet is not waited for.
+    """
     if not settings.manager_url:
         return
-    try:
-        with contextlib.closing(
-            HttpArtifacts(settings.manager_url, settings.agent_token.get_secret_value())
-        ) as manager:
-            manager.max_output_bytes()
-    except JQueuerError as error:
-        log.warning("logs and outputs have to wait", reason=str(error))
+    url = settings.manager_url.rstrip("/")
+    with requests.Session() as session:
+        session.trust_env = False  # or a .netrc of the machine would stand for the token
+        session.headers["Authorization"] = f"Bearer {settings.agent_token.get_secret_value()}"
+        try:
+            answer = session.get(f"{url}{PREFIX}/limits", timeout=_MANAGER_SECONDS, allow_redirects=False)
+        except requests.RequestException as error:
+            log.warning("logs and outputs have to wait", reason=f"the manager at {url} does not answer: {error}")
+            return
+    if answer.status_code in _NOT_LET_IN:
+        raise SettingsError(
+            f"the manager at {url} does not let this agent in ({answer.status_code}): "
+            "set JQUEUER_AGENT_TOKEN to the same value for the manager and for every agent, then start the agent again"
+        )
+    if not answer.ok:
+        log.warning("logs and outputs have to wait", reason=f"the manager at {url} answers {answer.status_code}")
 
 
 def _base_environment() -> dict[str, str]:

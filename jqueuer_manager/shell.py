@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from cautoscaler import Advice
+from cautoscaler import Advice, Durations
 from jqueuer.controller import (
     AskPolicy,
     Command,
@@ -36,6 +36,7 @@ from jqueuer.records import ExperimentRecord, JournalEntry
 from jqueuer.scheduling import Demand, Share
 from jqueuer.states import ExperimentState, JobState
 from jqueuer_manager.adapters.policy_service import ask_policy
+from jqueuer_manager.history import history_of
 from jqueuer_manager.services import Services
 
 _REPUBLISH_BATCH: Final = 1000
@@ -56,6 +57,7 @@ class Shell:
         self._id = experiment_id
         self._state = ControllerState()
         self._record_seen: ExperimentRecord | None = None
+        self._history: Durations | None = None
         self._question: Future[Advice] | None = None
         self._refused = ""
         """Why the engine did not carry out the last commands, in words."""
@@ -106,7 +108,7 @@ class Shell:
             self._journal(JournalEntry(at=self._services.experiments.now(), action="requeue", reason=reason))
         due = ledger.due(self._id)
         if due:
-            self._services.queue.publish(self._id, due)
+            self._publish_again(due)
 
     def _tell_demand(self, observation: Observation, commands: Commands) -> None:
         """Say what it asks of the cluster now; what it was when the engine last answered, while it does not."""
@@ -136,12 +138,16 @@ class Shell:
             )
         if record.state is ExperimentState.CANCELLED:
             services.ledger.cancel(self._id)  # whoever cancelled it may have been cut short
+        if self._history is None:
+            self._history = history_of(services.experiments, services.ledger, record.description)
         post, post_problem = self._post(record)
         observation = Observation(
             now=services.experiments.now(),
             record=record,
             counts=services.ledger.counts(self._id),
             statistics=services.ledger.statistics(self._id),
+            measured=services.ledger.measured(self._id),
+            history=self._history,
             service=service,
             engine_problem=engine_problem,
             share=share if record.description.container_name is None else None,
@@ -213,7 +219,14 @@ class Shell:
     def _republish(self) -> None:
         queued = self._services.ledger.counts(self._id).queued
         for start in range(0, max(queued, 1), _REPUBLISH_BATCH):
-            self._services.queue.publish(self._id, self._services.ledger.queued(self._id, start, _REPUBLISH_BATCH))
+            self._publish_again(self._services.ledger.queued(self._id, start, _REPUBLISH_BATCH))
+
+    def _publish_again(self, job_ids: list[str]) -> None:
+        """Publish jobs that may have had an attempt: those go before the ones that wait for their first."""
+        requeued = self._services.ledger.requeued(self._id, job_ids)
+        for again in (True, False):
+            if chosen := [job_id for job_id in job_ids if (job_id in requeued) is again]:
+                self._services.queue.publish(self._id, chosen, again=again)
 
     def _queue_post(self) -> None:
         record = self._record()

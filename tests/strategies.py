@@ -6,8 +6,9 @@ from datetime import datetime, timedelta, timezone
 
 from hypothesis import strategies as st
 
+from cautoscaler import get
 from jqueuer.descriptor import known_policies
-from jqueuer.kinds import RESERVED_PREFIX
+from jqueuer.kinds import RESERVED_PREFIX, format_time_of_day
 from jqueuer.model import (
     MAX_CONTAINERS,
     MAX_DURATION_SECONDS,
@@ -25,6 +26,7 @@ from jqueuer.model import (
     Shell,
     Task,
 )
+from jqueuer.policy import Budget, Window
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=20)
 filled_texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=20)
@@ -75,6 +77,7 @@ def jobs(ids: st.SearchStrategy[str] = job_ids, inputs: st.SearchStrategy[tuple[
         inputs=inputs,
         outputs=output_lists,
         parameters=st.dictionaries(filled_texts, scalars, max_size=3),
+        idempotent=st.none() | st.just(True),
     )
 
 
@@ -95,19 +98,54 @@ def _ordered(reservation, values):
     )
 
 
-policies = st.builds(
-    Policy,
-    name=st.sampled_from(known_policies()),
-    margin=durations,
-    containers=st.none() | st.integers(0, MAX_CONTAINERS),
-    period=maybe_durations,
-) | st.builds(
-    Policy,
-    url=st.just("http://policy.example:8000/containers?of=jobs"),
-    timeout=st.floats(0.001, 60),
-    fallback=st.sampled_from(known_policies()),
+amounts = st.integers(1, 10**9) | st.floats(1e-9, 1e9)
+times_of_day = st.integers(0, 86_399) | st.integers(0, 1439).map(lambda minute: minute * 60)
+windows = (
+    st.tuples(times_of_day, times_of_day | st.just(86_400), st.integers(0, MAX_CONTAINERS))
+    .filter(lambda parts: parts[0] != parts[1])
+    .map(
+        lambda parts: {
+            "from": format_time_of_day(parts[0]),
+            "to": format_time_of_day(parts[1]),
+            "containers": parts[2],
+        }
+    )
+    .map(Window.model_validate)
 )
-experiments = st.builds(
+time_zones = st.sampled_from(
+    ["UTC", "Europe/Vienna", "America/Argentina/Buenos_Aires", "Etc/GMT+12", "+05:30", "-11:00"]
+)
+
+
+@st.composite
+def policies(draw: st.DrawFn, names: tuple[str, ...] = known_policies()) -> Policy:
+    """Any policy with what it needs, and with keys that it does not read."""
+    by_url = draw(st.booleans())
+    budget = draw(st.none() | st.builds(Budget, container_hours=amounts) | st.builds(Budget, money=amounts))
+    keys = {
+        "margin": draw(st.just(0.0) | durations),
+        "containers": draw(st.none() | st.integers(0, MAX_CONTAINERS)),
+        "period": draw(maybe_durations),
+        "confidence": draw(st.just(0.95) | st.floats(0.5, 0.999)),
+        "on_conflict": draw(st.sampled_from(["late", "budget", "partial"])),
+        "budget": budget,
+        "price": draw(amounts if budget is not None and budget.money is not None else st.none() | amounts),
+        "jobs_per_container": draw(st.just(1) | amounts),
+        "target": draw(maybe_durations),
+        "schedule": draw(st.none() | st.lists(windows, min_size=1, max_size=3).map(tuple)),
+        "timezone": draw(time_zones),
+        "up_cooldown": draw(maybe_durations),
+        "down_cooldown": draw(maybe_durations),
+    }
+    fitting = [name for name in names if (key := get(name).needs) == "" or keys[key] is not None]
+    name = draw(st.sampled_from(fitting))
+    if by_url:
+        url, timeout = "http://policy.example:8000/containers?of=jobs", draw(st.floats(0.001, 60))
+        return Policy(**keys, url=url, timeout=timeout, fallback=name)
+    return Policy(**keys, name=name)
+
+
+plain_experiments = st.builds(
     Experiment,
     name=st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,20}", fullmatch=True),
     image=st.none() | st.just("registry.example:5000/group/tool:1.2"),
@@ -124,7 +162,7 @@ experiments = st.builds(
     environment=environments,
     working_directory=st.none() | filled_texts,
     priority=st.integers(-1000, 1000),
-    policy=policies,
+    policy=policies(),
     on_failure=st.builds(
         FailurePolicy,
         action=st.sampled_from(["requeue", "cancel"]),
@@ -146,6 +184,10 @@ experiments = st.builds(
         outputs=output_lists,
     ),
     append_worker_id=st.booleans(),
+    idempotent=st.booleans(),
+)
+experiments = plain_experiments | plain_experiments.filter(lambda one: one.idempotent).map(
+    lambda one: one.model_copy(update={"hedge": True})
 )
 json_values = st.recursive(
     st.none()

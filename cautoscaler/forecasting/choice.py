@@ -15,7 +15,7 @@ AS_GOOD: Final = 1.02
 AS_LIKELY: Final = 0.01
 LIKELY_ENOUGH: Final = 0.5
 """Where not even the best keeps the deadline so surely, the earliest end counts instead."""
-_SCANNED: Final = 32
+_SCANNED: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def _candidates(least: int, most: int) -> Iterator[int]:
     containers = least
     while containers < most:
         yield containers
-        containers += max(1, (containers - least) // _SCANNED, containers // _SCANNED)
+        containers += max(1, containers // _SCANNED)
     yield most
 
 

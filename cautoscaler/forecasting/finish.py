@@ -22,8 +22,14 @@ UNKNOWN_START_SECONDS: Final = 15.0
 PATHS: Final = 48
 """Enough to decide by; who shows the forecast to people, or promises by it, takes more."""
 MANY_PATHS: Final = 400
+AT_FULL: Final = 32
+"""Up to so many containers all paths are drawn; of more each path is itself an average, so fewer do, but …"""
+FEWEST_PATHS: Final = 16
 LARGEST_MODEL: Final = 256
 """More containers than these are forecast on a smaller model of the same proportions."""
+AMPLY: Final = 4.0
+"""The draws are fine enough for so many times the containers that the mean asks for."""
+FEWEST_CONTAINERS: Final = 8
 _FAILURE_PRIOR: Final = 0.02, 1.0
 
 
@@ -73,12 +79,23 @@ class FinishModel:
         self.contention = contention.fit(measured.concurrency, variation=variation)
         self.start_seconds = UNKNOWN_START_SECONDS if measured.start_seconds is None else measured.start_seconds
         self._situation = situation
-        self._scale = max(1.0, situation.maximum / LARGEST_MODEL)
-        self._paths = self._draw(paths)
+        useful = self._useful()
+        self._scale = max(1.0, useful / LARGEST_MODEL)
+        self._containers = max(1, round(useful / self._scale))
+        self._paths = self._draw(max(min(paths, FEWEST_PATHS), min(paths, paths * AT_FULL // self._containers)))
         self._staying = len(situation.running_seconds) - situation.draining_running
         self._idle = situation.containers.idle
         self._found: dict[tuple[int, int], Finish] = {}
         self._work_seconds = sorted(path.scale * sum(path.work) for path in self._paths)
+
+    def _useful(self) -> int:
+        """So many containers the draws must be good for: no more are of use, or far from being needed."""
+        situation, left = self._situation, self._situation.seconds_left
+        most = max(1, min(situation.maximum, situation.jobs_left))
+        if left is None or left <= 0:
+            return most
+        need = situation.jobs_left * self.times.mean_seconds / left
+        return min(most, max(situation.requested, FEWEST_CONTAINERS, math.ceil(min(most, AMPLY * need))))
 
     def _draw(self, paths: int) -> tuple[Path, ...]:
         situation, measured = self._situation, self._situation.measured
@@ -90,8 +107,14 @@ class FinishModel:
         if self._scale > 1:
             step = round(self._scale)
             running, queued = running[::step], round(queued / self._scale)
-        most = max(1, min(LARGEST_MODEL, situation.maximum))
-        return draw(self.times, queued=queued, running_seconds=running, containers=most, failing=failing, paths=paths)
+        return draw(
+            self.times,
+            queued=queued,
+            running_seconds=running,
+            containers=self._containers,
+            failing=failing,
+            paths=paths,
+        )
 
     def work_seconds(self, probability: float) -> float:
         """So much is to be begun yet at most, with this probability, at the contention measured so far."""

@@ -24,6 +24,7 @@ class Deadline2018(Policy):
     summary: ClassVar[str] = "The same with the pace correction of the authors' code; for reproducing recorded runs."
     minimum_at_start: ClassVar[bool] = False
     bounded_by_jobs: ClassVar[bool] = False
+    reads: ClassVar[frozenset[str]] = frozenset({"margin"})
 
     def suggest(self, situation: Situation) -> Suggestion:
         """The work left divided by the time left, and more if the pace so far would not do."""

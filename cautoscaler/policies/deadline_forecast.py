@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
+from cautoscaler.coherence import UP_AT_ONCE, CoherenceRule
 from cautoscaler.decision import Basis, Scalar, Suggestion
 from cautoscaler.forecasting import Choice, FinishModel, choose, fewest
-from cautoscaler.policies.registry import Policy, register
+from cautoscaler.parameters import Parameters
+from cautoscaler.policies.registry import LONGEST_PERIOD_SECONDS, SHORTEST_PERIOD_SECONDS, Policy, register
 from cautoscaler.situation import Situation
 from cautoscaler.wording import amount, plural
 
 LIKELY: Final = 0.6
 """Before anything is measured a number is enough that does with this probability, as long as more can still be asked
-for once it is known better …"""
-SURER: Final = 0.5
-"""Containers are given up only where the chance to be late stays below so much of what is allowed: having to ask for
-them again would cost their start."""
+for once it is known better."""
+AIM: Final = 0.7
+"""When the chance to be late is above what is allowed, more are asked for: so many that it is this part of that …"""
+SURER: Final = 0.35
+"""… and some are given up where that leaves it below this part: having to ask for them again would cost their start."""
 
 
 @register
@@ -28,7 +31,7 @@ class DeadlineForecast(Policy):
 
     name: ClassVar[str] = "deadline-forecast"
     summary: ClassVar[str] = "The fewest containers that meet the deadline with the stated probability."
-    reads: ClassVar[frozenset[str]] = frozenset({"confidence", "on_conflict", "budget", "price"})
+    reads: ClassVar[frozenset[str]] = frozenset({"margin", "confidence", "on_conflict", "budget", "price"})
 
     def suggest(self, situation: Situation) -> Suggestion:
         """The fewest that do, or what the declared conflict rule makes of it where none do."""
@@ -38,42 +41,65 @@ class DeadlineForecast(Policy):
         most = max(1, min(situation.maximum, situation.jobs_left))
         parameters = situation.parameters
         budget = parameters.budget_container_seconds
+        rule = _Rule(model, most, parameters)
+        if left is not None and left > 0 and budget is None:
+            number = rule.within(situation, left)
+            if number is not None:
+                finish = model.finish(number)
+                choice = Choice(number, finish, True, finish.probability(left))
+                return Suggestion(number, *_told(situation, model, choice))
         choice = choose(
             model,
             most=most,
             seconds=left,
-            confidence=parameters.confidence,
+            confidence=rule.aim,
             budget_seconds=None if budget is None else budget - situation.container_seconds,
             on_conflict=parameters.on_conflict,
         )
-        if choice.kept and left is not None:
-            number = _start(model, situation, most, left, choice.containers)
-            choice = _at(model, number, left)
         return Suggestion(choice.containers, *_told(situation, model, choice))
+
+    def coherence(self, situation: Situation) -> CoherenceRule:
+        """Up at once, down when three calculations in a row agree."""
+        return UP_AT_ONCE
+
+    def period_seconds(self, situation: Situation) -> float:
+        """A fortieth of the time left, but not less than a quarter of a job, nor less or more than every policy."""
+        left = LONGEST_PERIOD_SECONDS if situation.seconds_left is None else situation.seconds_left / 40
+        job_seconds = situation.task_seconds * situation.tasks_per_job
+        return min(LONGEST_PERIOD_SECONDS, max(SHORTEST_PERIOD_SECONDS, left, job_seconds / 4))
 
     def running(self, situation: Situation) -> int:
         """The requested containers: those that start are part of the forecast."""
         return situation.requested
 
 
-def _start(model: FinishModel, situation: Situation, most: int, left: float, enough: int) -> int:
-    """As many as are enough, and neither more than can wait, nor fewer than would have to be asked for again."""
-    confidence, requested = situation.parameters.confidence, min(situation.requested, most)
-    if not situation.measured.durations.count:
-        likely = fewest(model, most, left, min(LIKELY, confidence)) or enough
-        enough = next(
-            (one for one in range(likely, enough) if model.finish(one, most).probability(left) >= confidence), enough
-        )
-    if requested <= enough:
-        return enough
-    surer = 1 - (1 - confidence) * SURER
-    fewer = fewest(model, requested, left, surer)
-    return requested if fewer is None else max(enough, fewer)
+class _Rule:
+    """When to go up and down, and how far."""
 
+    def __init__(self, model: FinishModel, most: int, parameters: Parameters) -> None:
+        self._model, self._most = model, most
+        self._confidence = parameters.confidence
+        self.aim = 1 - (1 - parameters.confidence) * AIM
+        self._surer = 1 - (1 - parameters.confidence) * SURER
 
-def _at(model: FinishModel, containers: int, left: float) -> Choice:
-    finish = model.finish(containers)
-    return Choice(containers, finish, True, finish.probability(left))
+    def within(self, situation: Situation, left: float) -> int | None:
+        """The number that keeps the deadline, or None where none does."""
+        model, most, requested = self._model, self._most, min(situation.requested, self._most)
+        chance = model.finish(requested).probability(left) if requested else 0.0
+        if self._confidence <= chance < self._surer:
+            return requested
+        if chance >= self._surer:
+            return fewest(model, requested, left, self._surer)
+        enough = fewest(model, most, left, self.aim)
+        if situation.measured.durations.count or enough is None:
+            return enough
+        return max(requested, self._for_now(left, enough))
+
+    def _for_now(self, left: float, enough: int) -> int:
+        """Nothing is measured yet: enough if it is likely enough, and all are still of use once something is."""
+        likely = fewest(self._model, self._most, left, min(LIKELY, self._confidence)) or enough
+        tried = range(likely, enough)
+        return next((one for one in tried if self._model.finish(one, self._most).probability(left) >= self.aim), enough)
 
 
 def _told(situation: Situation, model: FinishModel, choice: Choice) -> tuple[Basis, str, dict[str, Scalar]]:

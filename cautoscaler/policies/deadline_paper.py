@@ -21,6 +21,7 @@ class DeadlinePaper(Policy):
     name: ClassVar[str] = "deadline-paper"
     summary: ClassVar[str] = "Finish at the deadline with as few containers as that takes, as the paper prints it."
     bounded_by_jobs: ClassVar[bool] = False
+    reads: ClassVar[frozenset[str]] = frozenset({"margin"})
 
     def suggest(self, situation: Situation) -> Suggestion:
         """The work left divided by the time left."""

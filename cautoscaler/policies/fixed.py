@@ -16,6 +16,7 @@ class Fixed(Policy):
 
     name: ClassVar[str] = "fixed"
     summary: ClassVar[str] = "Always the given number of containers, deadline or not; the maximum where none is given."
+    reads: ClassVar[frozenset[str]] = frozenset({"containers"})
 
     def suggest(self, situation: Situation) -> Suggestion:
         """The given number."""

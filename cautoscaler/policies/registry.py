@@ -27,6 +27,16 @@ class Policy(ABC):
     """Whether the first number respects the minimum."""
     bounded_by_jobs: ClassVar[bool] = True
     """Whether a number above the jobs left is reduced to them."""
+    cools_down: ClassVar[bool] = False
+    """Whether it waits after a change: for policies whose numbers flutter."""
+    up_cooldown_seconds: ClassVar[float] = 0.0
+    """So long after a change it scales nothing up, where the description does not say how long."""
+    down_cooldown_seconds: ClassVar[float] = 0.0
+    """The same for scaling down."""
+    reads: ClassVar[frozenset[str]] = frozenset()
+    """The keys of the description's ``policy`` that it reads, besides those every policy has; others are noted."""
+    needs: ClassVar[str] = ""
+    """The one of them without which it can decide nothing; a description without it is refused."""
 
     @abstractmethod
     def suggest(self, situation: Situation) -> Suggestion:
@@ -39,6 +49,14 @@ class Policy(ABC):
     def coherence(self, situation: Situation) -> CoherenceRule:
         """How many suggestions must agree before one is followed."""
         return AT_ONCE
+
+    def cooldown_seconds(self, situation: Situation, *, up: bool) -> float:
+        """How long after a change it scales nothing up, or down: what the description says, or else its own."""
+        if not self.cools_down:
+            return 0.0
+        given = situation.parameters.up_cooldown_seconds if up else situation.parameters.down_cooldown_seconds
+        own = self.up_cooldown_seconds if up else self.down_cooldown_seconds
+        return own if given is None else given
 
     def running(self, situation: Situation) -> int:
         """What this policy calls *running*; below one it does not act."""

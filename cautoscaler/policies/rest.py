@@ -17,6 +17,7 @@ class Rest(Policy):
     """Turns the answer that lies in the situation into a suggestion; asking is the caller's part."""
 
     name: ClassVar[str] = "rest"
+    reads: ClassVar[frozenset[str]] = frozenset({"margin", "url", "timeout", "fallback"})
     summary: ClassVar[str] = "What the policy service at policy.url answers; policy.fallback while it does not."
 
     def suggest(self, situation: Situation) -> Suggestion:
@@ -33,9 +34,15 @@ class Rest(Policy):
 
     def coherence(self, situation: Situation) -> CoherenceRule:
         """The service's answers are followed at once, the fall-back's by its own rule."""
-        if situation.advice is not None and situation.advice.containers is not None:
-            return AT_ONCE
-        return _fallback(situation).coherence(situation)
+        return AT_ONCE if _answered(situation) else _fallback(situation).coherence(situation)
+
+    def cooldown_seconds(self, situation: Situation, *, up: bool) -> float:
+        """Nothing waits after the service's answers; after the fall-back's what waits after those."""
+        return 0.0 if _answered(situation) else _fallback(situation).cooldown_seconds(situation, up=up)
+
+
+def _answered(situation: Situation) -> bool:
+    return situation.advice is not None and situation.advice.containers is not None
 
 
 def _fallback(situation: Situation) -> Policy:

@@ -72,16 +72,35 @@ def celery_app(broker_url: str) -> Celery:
     return app
 
 
-def job_queue(experiment_id: str, broker_url: str = "") -> Queue:
+def job_queue(experiment_id: str, broker_url: str) -> Queue:
     """The queue of an experiment; published to directly, without a routing table to look up."""
     name = queue_name(experiment_id)
-    arguments = {"x-consumer-timeout": LONGEST_JOB_SECONDS * 1000} if broker_url.startswith("amqp") else None
-    return Queue(name, exchange=Exchange(""), routing_key=name, durable=True, queue_arguments=arguments)
+    arguments = {
+        "x-queue-type": "classic",  # whatever the broker's default is: no other type keeps to priorities
+        "x-max-priority": 1,
+        "x-consumer-timeout": LONGEST_JOB_SECONDS * 1000,
+    }
+    given = arguments if _is_amqp(broker_url) else None
+    return Queue(name, exchange=Exchange(""), routing_key=name, durable=True, queue_arguments=given)
 
 
 def queue_name(experiment_id: str) -> str:
-    """The name of an experiment's queue."""
+    """The name of an experiment's queue.
+
+    RabbitMQ refuses to declare a queue that is there with other arguments: whoever changes those changes the name, so
+    that managers and agents of before and after do not meet. Jobs left in a former queue are published again by the
+    controller, which finds the new one empty.
+    """
+    return f"jqueuer.{experiment_id}.jobs"
+
+
+def _former_queue_name(experiment_id: str) -> str:
+    """Of the queue that knew no priorities; an experiment that is running while JQueuer is upgraded leaves it."""
     return f"jqueuer.{experiment_id}"
+
+
+def _is_amqp(broker_url: str) -> bool:
+    return broker_url.startswith("amqp")
 
 
 class CeleryJobQueue:
@@ -89,10 +108,13 @@ class CeleryJobQueue:
 
     def __init__(self, app: Celery) -> None:
         self._app = app
+        self._broker_url = str(app.conf.broker_url)
 
-    def publish(self, experiment_id: str, job_ids: Iterable[str]) -> int:
+    def publish(self, experiment_id: str, job_ids: Iterable[str], *, again: bool = False) -> int:
         """Put messages into the experiment's queue, confirmed where the broker can."""
         queue, ids, count = self._queue(experiment_id), list(job_ids), 0
+        # RabbitMQ hands out the highest priority first, kombu on Redis the lowest.
+        priority = int(again if _is_amqp(self._broker_url) else not again)
 
         def publish_rest(connection: Any) -> None:
             nonlocal count
@@ -108,6 +130,7 @@ class CeleryJobQueue:
                         routing_key=queue.name,
                         serializer="json",
                         delivery_mode=2,  # persistent
+                        priority=priority,
                         headers=message.headers,
                         confirm_timeout=_CONFIRM_SECONDS,
                         **message.properties,
@@ -130,15 +153,14 @@ class CeleryJobQueue:
 
     def delete(self, experiment_id: str) -> None:
         """Remove the queue with whatever is in it."""
-        name = queue_name(experiment_id)
 
         def remove(connection: Any) -> None:
-            with suppress(*connection.channel_errors), _channel(connection) as channel:
-                queue = self._queue(experiment_id)(channel)
-                queue.purge()  # on Redis a queue is gone when it is empty, and only then
-                queue.delete()
-                if isinstance(channel, redis_transport.Channel):
-                    channel.forget_unacknowledged(name)
+            for name in (queue_name(experiment_id), _former_queue_name(experiment_id)):
+                with _channel(connection) as channel:
+                    channel.queue_delete(name)  # RabbitMQ has nothing against one that is not there
+                    if isinstance(channel, redis_transport.Channel):
+                        channel.queue_purge(name)  # on Redis a queue is gone when it is empty, and only then
+                        channel.forget_unacknowledged(name)
 
         self._ask(remove)
 
@@ -157,7 +179,7 @@ class CeleryJobQueue:
 
     def _queue(self, experiment_id: str) -> Any:
         # Any: the type stubs do not know that a queue is bound to a channel by calling it.
-        return job_queue(experiment_id, str(self._app.conf.broker_url))
+        return job_queue(experiment_id, self._broker_url)
 
 
 def _ask_over(connection: Any, question: Callable[[Any], _T]) -> _T:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import requests
 import stamina
 
-from jqueuer.errors import Fault, JQueuerError
+from jqueuer.errors import Fault, JQueuerError, SettingsError
 
 _ATTEMPTS: Final = 5
 _UNAVAILABLE: Final = 503
@@ -36,9 +37,14 @@ class _UnavailableError(Exception):
 
 
 class Transport:
-    """A session with one manager."""
+    """A session with one manager; :class:`~jqueuer.errors.SettingsError` where it cannot have such a URL."""
 
     def __init__(self, url: str, *, timeout: float) -> None:
+        if not _has_host(url):
+            raise SettingsError(
+                f"the manager's URL (--url, JQUEUER_URL) is {url!r}: "
+                "expected http:// or https://, then host and port, as in http://127.0.0.1:8081"
+            )
         self.url = url.rstrip("/")
         self._timeout = timeout
         self._session = requests.Session()
@@ -83,6 +89,14 @@ class Transport:
                 yield response.iter_content(64 * 1024)
             except requests.RequestException as error:
                 raise ClientError(f"the answer of {self.url} broke off: {_reason(error)}") from error
+
+
+def _has_host(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, a bracket without its other one
+        return False
 
 
 def error_of(response: requests.Response) -> ClientError:

@@ -21,11 +21,12 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from jqueuer.controller.commands import Commands, DestroyService, Journal, ScaleService
+from jqueuer.controller.commands import Commands, CreateService, DestroyService, Journal, ScaleService
 from jqueuer.controller.ending import end, release, run_post
 from jqueuer.controller.observation import ControllerState, Observation
 from jqueuer.controller.publishing import publish
 from jqueuer.controller.scaling import scale
+from jqueuer.controller.starts import asked, looked
 from jqueuer.records import ExperimentRecord, JournalEntry
 from jqueuer.states import ExperimentState
 
@@ -47,9 +48,19 @@ def step(state: ControllerState, observation: Observation) -> tuple[ControllerSt
         return _without_engine(state, observation)
     if record is None or record.state.terminal:
         return release(state, observation)
+    state = replace(state, starts=looked(state.starts, observation.service, observation.now))
     state, complaints = _complain(state, observation)
     state, commands = _act(state, observation, record)
-    return state, (*complaints, *commands)
+    return _with_requests(state, observation, commands), (*complaints, *commands)
+
+
+def _with_requests(state: ControllerState, observation: Observation, commands: Commands) -> ControllerState:
+    """Remember what is asked for, since the clock of its start runs from now on."""
+    for command in commands:
+        if isinstance(command, CreateService | ScaleService):
+            starts = asked(state.starts, observation.service, command.containers, observation.now)
+            state = replace(state, starts=starts)
+    return state
 
 
 def _act(

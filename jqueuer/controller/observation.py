@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from cautoscaler import Advice, Basis, CoherenceIndex, Decision, Durations, Measured, Verdict
 from cautoscaler.coherence import NO_ROW
 from cautoscaler.measured import NO_DURATIONS, NOTHING_MEASURED
+from jqueuer.controller.starts import NOTHING_STARTED, Starts
 from jqueuer.records import Counts, ExperimentRecord, ServiceStatus, Statistics
 from jqueuer.scheduling import Share
 from jqueuer.states import ContainerState, JobState
@@ -64,6 +65,8 @@ class ControllerState:
     decision: Decision | None = None
     """The last one, while there is something to decide; its ``clamped`` is the number of containers *wanted*."""
     calculated_at: float | None = None
+    changed_at: float | None = None
+    """When a decision last asked for another number; the first one is no change."""
     asked_at: float | None = None
     """When the policy service was asked, while its answer is outstanding."""
     created_at: float | None = None
@@ -89,6 +92,7 @@ class ControllerState:
     refusal: str = ""
     refused_at: float = 0.0
     """When more than are placeable were last tried, or refused."""
+    starts: Starts = NOTHING_STARTED
 
     def at_rest(self) -> ControllerState:
         """The state while nothing is scaled: the next calculation is made at once, from a new row."""
@@ -97,4 +101,5 @@ class ControllerState:
             released_at=self.released_at,
             republished_at=self.republished_at,
             problems_told=self.problems_told,
+            starts=self.starts,
         )

@@ -53,7 +53,7 @@ def _calculation_due(state: ControllerState, observation: Observation, record: E
     # asked anew at every look, so that the period shortens as soon as tasks turn out to be short
     description = record.description
     period = cautoscaler.period_seconds(
-        policy_name(description), situation_of(observation, record), description.policy.period
+        policy_name(description), situation_of(state, observation, record), description.policy.period
     )
     return observation.now - state.calculated_at >= period
 
@@ -66,7 +66,8 @@ def _consult(
     if policy_name(record.description) != REST_POLICY or policy.url is None:
         return state, (), None
     if state.asked_at is None:
-        ask = AskPolicy(policy.url, policy.timeout, "the policy's period is over", policy_request(observation, record))
+        request = policy_request(state, observation, record)
+        ask = AskPolicy(policy.url, policy.timeout, "the policy's period is over", request)
         return replace(state, asked_at=now), (ask,), None
     if observation.advice is not None:
         return replace(state, asked_at=None), (), observation.advice
@@ -79,7 +80,7 @@ def _decide(
     state: ControllerState, observation: Observation, record: ExperimentRecord, advice: Advice | None, missing: bool
 ) -> tuple[ControllerState, Decision]:
     """Ask CAutoScaler. It takes what is wanted for requested: a lack of room is no reason to begin a new row."""
-    policy, situation = policy_name(record.description), situation_of(observation, record, advice)
+    policy, situation = policy_name(record.description), situation_of(state, observation, record, advice)
     if missing:
         decision, row = cautoscaler.initial(policy, situation), NO_ROW
     else:
@@ -90,4 +91,6 @@ def _decide(
         row = autoscaler.coherence
     state = replace(state, coherence=row, decision=decision, calculated_at=observation.now)
     state = replace(state, undone=decision.verdict.acts)
-    return (replace(state, wanted=decision.target) if decision.verdict.acts else state), decision
+    if decision.verdict.acts:
+        state = replace(state, wanted=decision.target, changed_at=state.changed_at if missing else observation.now)
+    return state, decision

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from cautoscaler import Advice, ContainerCounts, Forecast, Parameters, Situation, forecast
-from jqueuer.controller.observation import Observation
+from cautoscaler import Advice, ContainerCounts, Forecast, Situation, forecast
+from jqueuer.controller.observation import ControllerState, Observation
+from jqueuer.controller.parameters import parameters_of
 from jqueuer.model import Experiment
-from jqueuer.records import Counts, ExperimentRecord, Statistics
+from jqueuer.records import ContainerStatus, Counts, ExperimentRecord, Statistics
 from jqueuer.states import ContainerState, Phase
 
 REST_POLICY = "rest"
@@ -28,11 +30,17 @@ def tasks_per_job(counts: Counts, statistics: Statistics) -> int:
     return max(1, -(-statistics.tasks_defined // max(1, counts.total)))
 
 
-def situation_of(observation: Observation, record: ExperimentRecord, advice: Advice | None = None) -> Situation:
+def situation_of(
+    state: ControllerState, observation: Observation, record: ExperimentRecord, advice: Advice | None = None
+) -> Situation:
     """The situation a policy judges."""
-    description, counts = record.description, observation.counts
+    description, counts, now = record.description, observation.counts, observation.now
+    containers = () if observation.service is None else observation.service.containers
+    running = [one for one in containers if one.state is ContainerState.BUSY]
+    draining = [one for one in containers if one.state is ContainerState.DRAINING and one.job is not None]
+    lifetimes = sum(max(0.0, now - one.started_at) for one in containers)
     return Situation(
-        now=observation.now,
+        now=now,
         started_at=record.created_at,
         deadline_at=record.deadline_at,
         minimum=description.containers.min,
@@ -50,11 +58,22 @@ def situation_of(observation: Observation, record: ExperimentRecord, advice: Adv
             busy=observation.containers(ContainerState.BUSY),
             draining=observation.containers(ContainerState.DRAINING),
         ),
+        measured=replace(observation.measured, start_seconds=state.starts.mean_seconds),
+        history=observation.history,
+        running_seconds=tuple(_running_seconds(one, now) for one in (*running, *draining)),
+        draining_running=len(draining),
+        starting_seconds=state.starts.starting_seconds(now),
+        container_seconds=observation.statistics.container_seconds + lifetimes,
+        changed_at=state.changed_at,
         margin_seconds=description.policy.margin,
-        parameters=Parameters(containers=description.policy.containers),
+        parameters=parameters_of(description, now),
         advice=advice,
         fallback=description.policy.fallback,
     )
+
+
+def _running_seconds(container: ContainerStatus, now: float) -> float:
+    return 0.0 if container.busy_since is None else max(0.0, now - container.busy_since)
 
 
 def forecast_of(observation: Observation) -> Forecast:
@@ -65,9 +84,9 @@ def forecast_of(observation: Observation) -> Forecast:
     return forecast(now=observation.now, jobs_left=counts.left, mean_job_seconds=mean, working=working)
 
 
-def policy_request(observation: Observation, record: ExperimentRecord) -> dict[str, Any]:
+def policy_request(state: ControllerState, observation: Observation, record: ExperimentRecord) -> dict[str, Any]:
     """The body of a request to a policy service; ``docs/policies.md`` describes every field."""
-    situation, counts = situation_of(observation, record), observation.counts
+    situation, counts = situation_of(state, observation, record), observation.counts
     containers = situation.containers
     return {
         "experiment_id": record.id,

@@ -9,10 +9,10 @@ from typing import Any
 from jqueuer.descriptor.description import Description
 from jqueuer.descriptor.document import Document
 from jqueuer.descriptor.faults import FaultList, Path
-from jqueuer.descriptor.policies import check_policy
+from jqueuer.descriptor.policies import check_policy, policy_notices
 from jqueuer.descriptor.sweep import SweepJobs, read_sweep
 from jqueuer.descriptor.validation import validated
-from jqueuer.model import Experiment, InputFile, Job
+from jqueuer.model import Experiment, InputFile, Job, effective_job
 from jqueuer.units import shown
 
 JOBS_KEYS = ("jobs", "sweep")
@@ -26,7 +26,12 @@ def read_native(document: Document, *, base: FilePath | None, max_jobs: int) -> 
     jobs = _read_jobs(raw, experiment, base, max_jobs, faults)
     faults.raise_if_any(document.lines)
     assert experiment is not None and jobs is not None  # noqa: S101, PT018 - without faults both are there
-    return Description(experiment, jobs, len(jobs))
+    return Description(experiment, jobs, len(jobs), experiment_notices(experiment))
+
+
+def experiment_notices(experiment: Experiment) -> tuple[str, ...]:
+    """What the author of these parameters should know."""
+    return policy_notices(experiment.policy)
 
 
 def read_experiment(raw: dict[str, Any], faults: FaultList) -> Experiment | None:
@@ -49,6 +54,16 @@ def check_inputs(path: Path, inputs: Iterable[InputFile], faults: FaultList) -> 
         paths.add(file.path)
 
 
+def check_hedge(experiment: Experiment, jobs: Iterable[Job], faults: FaultList) -> None:
+    """Whether there is a job that may have the second copy which hedging is about."""
+    if experiment.hedge and not any(effective_job(experiment, job).idempotent for job in jobs):
+        faults.add(
+            ("hedge",),
+            "hedge starts second copies of slow jobs, but no job may run twice: "
+            "add idempotent: true to the experiment or to the jobs for which that does no harm, or leave hedge out",
+        )
+
+
 def _read_jobs(
     raw: dict[str, Any], experiment: Experiment | None, base: FilePath | None, max_jobs: int, faults: FaultList
 ) -> list[Job] | SweepJobs | None:
@@ -56,11 +71,16 @@ def _read_jobs(
         problem = "give jobs or a sweep, not both" if "jobs" in raw else "expected jobs, or a sweep that makes them"
         faults.add((), problem)
     if "jobs" in raw:
-        return _read_list(raw["jobs"], experiment, max_jobs, faults)
+        listed = _read_list(raw["jobs"], experiment, max_jobs, faults)
+        if listed and experiment is not None and len(listed) == len(raw["jobs"]):
+            check_hedge(experiment, listed, faults)
+        return listed
     if "sweep" in raw:
         jobs = read_sweep(raw["sweep"], base=base, max_jobs=max_jobs, faults=faults)
         if jobs is not None and experiment is not None:
-            check_inputs(("sweep", "job", "inputs"), (*experiment.inputs, *next(iter(jobs)).inputs), faults)
+            first = next(iter(jobs))
+            check_inputs(("sweep", "job", "inputs"), (*experiment.inputs, *first.inputs), faults)
+            check_hedge(experiment, (first,), faults)
         return jobs
     return None
 

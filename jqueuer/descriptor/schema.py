@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from jqueuer.descriptor.policies import known_policies
+from jqueuer.descriptor.policies import known_policies, needed_key
 from jqueuer.descriptor.sweep_model import Sweep
 from jqueuer.model import Experiment, Job
 
@@ -59,4 +59,13 @@ def _policy(policy: Schema) -> Schema:
     for key in ("name", "fallback"):
         policy["properties"][key] = {**policy["properties"][key], **names}
     policy["not"] = {"required": ["name", "url"]}
-    return {"anyOf": [names, policy]}
+    needing = {name: key for name in known_policies() if (key := needed_key(name))}
+    policy["allOf"] = [
+        {
+            "if": {"properties": {"name": {"const": name}}, "required": ["name"]},
+            "then": {"required": [key], "properties": {key: {"not": {"type": "null"}}}},
+        }
+        for name, key in needing.items()
+    ]
+    bare = {"enum": [name for name in known_policies() if name not in needing]}
+    return {"anyOf": [bare, policy]}

@@ -110,6 +110,7 @@ class JobTemplate(Frozen):
     inputs: tuple[InputTemplate, ...] = ()
     outputs: tuple[Text, ...] = ()
     parameters: Parameters = Field(default={})
+    idempotent: Annotated[bool, Field(strict=True)] | None = None
 
     _from_one_command = model_validator(mode="before")(tasks_of_command)
 

@@ -73,6 +73,7 @@ class CompiledTemplate:
         self._inputs = [(Text(file.path), Text(file.source or "")) for file in template.inputs]
         self._outputs = [Text(glob) for glob in template.outputs]
         self._parameters = template.parameters
+        self._idempotent = template.idempotent
 
     def render(self, default_id: str, values: dict[str, Any], texts: Mapping[str, str]) -> Job:
         """The job of one combination of values; ``texts`` are the same values as text, with the built-in ones."""
@@ -86,6 +87,7 @@ class CompiledTemplate:
             inputs=tuple([self._input(path, source, texts) for path, source in self._inputs]),
             outputs=tuple([text.render(texts) for text in self._outputs]),
             parameters={**self._parameters, **values},
+            idempotent=self._idempotent,
         )
 
     @staticmethod

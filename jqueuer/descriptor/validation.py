@@ -28,6 +28,7 @@ _PATTERNS = {
     kinds.IMAGE_PATTERN: "expected the name of an image such as registry/name:tag",
     kinds.ENVIRONMENT_NAME_PATTERN: "expected the name of a variable: letters, digits and '_', no digit first",
     kinds.TEXT_PATTERN: "a NUL character cannot stand here",
+    kinds.TIME_ZONE_PATTERN: "expected a time zone such as Europe/Vienna, UTC or +05:30",
     kinds.SHA256_PATTERN: "expected a SHA-256 checksum, 64 hexadecimal digits",
 }
 _EXPECTED = {

@@ -105,7 +105,8 @@ class DockerContainers:
     def list(self) -> list[ContainerHandle]:
         """What runs and is ours, from memory; new ones are put into the registry."""
         running = self._memory.running()
-        given_up = self._memory.stopping() | self._store_view.marked
+        outlived = {container_id for container_id, labels in running.items() if self._store_view.outlived(labels)}
+        given_up = self._memory.stopping() | self._store_view.marked | outlived
         self._forget_the_vanished(running)
         self._take_new(running, given_up)
         for container_id, container in self._containers.items():

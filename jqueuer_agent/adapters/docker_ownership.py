@@ -18,14 +18,23 @@ _FIRST_PAUSE_SECONDS: Final = 0.2
 _LONGEST_PAUSE_SECONDS: Final = 30.0
 
 
+@dataclass(frozen=True)
+class _About:
+    """What the store says about an experiment; neither known nor deleted is one that was never here."""
+
+    created_at: float = 0.0
+    container_name: str = ""
+    known: bool = False
+    deleted: bool = False
+
+
 class StoreView:
     """What the store says about containers, read now and then by one thread and looked at by another."""
 
     def __init__(self, registry: ContainerRegistry, experiments: ExperimentStore) -> None:
         self._registry = registry
         self._experiments = experiments
-        self._known: dict[str, tuple[float, str]] = {}
-        self._unknown: set[str] = set()
+        self._remembered: dict[str, _About] = {}
         self.adopting: Mapping[str, str] = {}
         """By service: the experiment that runs its jobs in it, the oldest of those that asked for it."""
         self.marked: frozenset[str] = frozenset()
@@ -34,41 +43,47 @@ class StoreView:
     def read(self) -> None:
         """Read it anew."""
         requested, active = self._registry.requested(), set(self._experiments.active())
-        self._known = {name: about for name, about in self._known.copy().items() if name in active}
+        self._remembered = {
+            name: about for name, about in self._remembered.copy().items() if about.known and name in active
+        }
         adopters = sorted(
-            (created_at, experiment_id, service)
+            (about.created_at, experiment_id, about.container_name)
             for experiment_id, containers in requested.items()
             if containers
-            for created_at, service in [self._about(experiment_id) or (0.0, "")]
-            if service
+            for about in [self._about(experiment_id)]
+            if about.container_name
         )
         self.adopting = {service: experiment_id for _, experiment_id, service in reversed(adopters)}
-        concerned = requested.keys() | self._known.copy().keys()
+        concerned = requested.keys() | {name for name, about in self._remembered.copy().items() if about.known}
         self.marked = frozenset().union(*(self._registry.draining(experiment_id) for experiment_id in concerned))
-        self._unknown = set()
 
     def owner(self, labels: Mapping[str, str]) -> tuple[str, str]:
         """(experiment, the user's service it adopted) of a container; empty where it is none of ours.
 
-        An experiment that this store does not know belongs to somebody else's JQueuer.
+        An experiment that this store never knew belongs to somebody else's JQueuer.
         """
         if labelled := labels.get(EXPERIMENT):
-            return (labelled, "") if self._about(labelled) else ("", "")
+            about = self._about(labelled)
+            return (labelled, "") if about.known or about.deleted else ("", "")
         service = labels.get(SERVICE, "")
         experiment_id = self.adopting.get(service, "")
         return (experiment_id, service) if experiment_id else ("", "")
 
-    def _about(self, experiment_id: str) -> tuple[float, str] | None:
-        if experiment_id in self._unknown:
-            return None
-        if experiment_id not in self._known:
+    def outlived(self, labels: Mapping[str, str]) -> bool:
+        """Whether the container is left from an experiment that was deleted, its node or agent being away."""
+        labelled = labels.get(EXPERIMENT, "")
+        return bool(labelled) and self._about(labelled).deleted
+
+    def _about(self, experiment_id: str) -> _About:
+        about = self._remembered.get(experiment_id)
+        if about is None:
             try:
                 record = self._experiments.get(experiment_id)
+                about = _About(record.created_at, record.description.container_name or "", known=True)
             except NotFoundError:
-                self._unknown.add(experiment_id)
-                return None
-            self._known[experiment_id] = (record.created_at, record.description.container_name or "")
-        return self._known[experiment_id]
+                about = _About(deleted=self._experiments.was_deleted(experiment_id))
+            self._remembered[experiment_id] = about
+        return about
 
 
 @dataclass

@@ -166,14 +166,14 @@ class Broker:
         self.server.start()
 
     def has_queue(self, name: str) -> bool:
-        """Whether there is such a queue, however empty."""
+        """Whether there is such a queue; on RabbitMQ however empty, on Valkey a list for each priority."""
         if isinstance(self.server, RabbitMQ):
             with self.server.connection() as connection, contextlib.suppress(amqp.NotFound):
                 connection.channel().queue_declare(name, passive=True)
                 return True
             return False
         with connect(f"unix://{self.server.socket}?db=1") as client:
-            return bool(client.exists(name))
+            return bool(client.keys(f"{name}*"))
 
     def first_message(self, name: str) -> tuple[str, bytes]:
         """Content type and body of the first message in a queue, which stays there."""
@@ -182,7 +182,8 @@ class Broker:
                 message = connection.channel().basic_get(name)
                 return message.properties["content_type"], message.body.encode()
         with connect(f"unix://{self.server.socket}?db=1") as client:
-            envelope = json.loads(client.lindex(name, 0))
+            (key,) = client.keys(f"{name}*")
+            envelope = json.loads(client.lindex(key, 0))
             return envelope["content-type"], base64.b64decode(envelope["body"])
 
 

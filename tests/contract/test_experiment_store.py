@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from cautoscaler import Durations
 from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, connect
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.errors import NotFoundError, StoreUnavailableError
 from jqueuer.model import Experiment, Job, Task
-from jqueuer.records import ExperimentRecord, JournalEntry
-from jqueuer.states import ExperimentState
+from jqueuer.records import Attempt, ExperimentRecord, JournalEntry
+from jqueuer.states import AttemptOutcome, ExperimentState
+from jqueuer_manager.history import history_of
 
 RUNNING, PAUSED = ExperimentState.RUNNING, ExperimentState.PAUSED
-ACCOMPLISHED, FAILED = ExperimentState.ACCOMPLISHED, ExperimentState.FAILED
+ACCOMPLISHED, FAILED, CANCELLED = ExperimentState.ACCOMPLISHED, ExperimentState.FAILED, ExperimentState.CANCELLED
+TIMED = Experiment(name="t", deadline=90.0)
+SWEEP = Experiment(name="sweep", image="model:1")
 
 
 @pytest.fixture
@@ -20,10 +24,15 @@ def store(client: StoreClient) -> RedisExperimentStore:
     return RedisExperimentStore(client, journal_entries=10)
 
 
-def created(store: RedisExperimentStore, experiment_id: str, created_at: float = 1000.0) -> ExperimentRecord:
+def created(
+    store: RedisExperimentStore,
+    experiment_id: str,
+    created_at: float = 1000.0,
+    description: Experiment = TIMED,
+) -> ExperimentRecord:
     record = ExperimentRecord(
         id=experiment_id,
-        description=Experiment(name="t", deadline=90.0),
+        description=description,
         state=ExperimentState.RECEIVING,
         created_at=created_at,
         deadline_at=created_at + 90.0,
@@ -108,6 +117,77 @@ def test_experiments_are_paged_newest_first_and_filtered(store: RedisExperimentS
     assert ([record.id for record in records], total) == (["t-3"], 1)
 
 
+def ended(
+    store: RedisExperimentStore,
+    experiment_id: str,
+    description: Experiment = SWEEP,
+    state: ExperimentState = ACCOMPLISHED,
+) -> None:
+    created(store, experiment_id, description=description)
+    store.accept(experiment_id)
+    assert store.move(experiment_id, [RUNNING], state)
+
+
+def test_experiments_of_the_same_image_and_name_are_alike_once_they_are_finished(store: RedisExperimentStore) -> None:
+    ended(store, "first")
+    ended(store, "second", state=FAILED)
+    ended(store, "cut short", state=CANCELLED)
+    ended(store, "other image", SWEEP.model_copy(update={"image": "model:2"}))
+    ended(store, "other name", SWEEP.model_copy(update={"name": "else"}))
+    created(store, "under way", description=SWEEP)
+    store.accept("under way")
+    asking = SWEEP.model_copy(update={"deadline": 77.0})
+    assert store.finished_like(asking) == ["second", "first"]
+    store.move("first", [ACCOMPLISHED], RUNNING)
+    assert store.finished_like(asking) == ["second"], "while it runs again"
+    store.move("first", [RUNNING], ACCOMPLISHED)
+    assert store.finished_like(asking) == ["first", "second"]
+    store.delete("first")
+    assert store.finished_like(asking) == ["second"]
+
+
+def test_without_an_image_the_name_tells_what_is_alike(store: RedisExperimentStore) -> None:
+    ended(store, "named", Experiment(name="sweep"))
+    ended(store, "nameless", Experiment())
+    assert store.finished_like(Experiment(name="sweep")) == ["named"]
+    assert store.finished_like(Experiment()) == []
+
+
+def test_only_the_latest_of_a_kind_are_known(store: RedisExperimentStore, client: StoreClient) -> None:
+    for number in range(25):
+        ended(store, f"e-{number}")
+    assert store.finished_like(SWEEP) == [f"e-{number}" for number in range(24, 4, -1)]
+    for number in range(25):
+        store.delete(f"e-{number}")
+    assert not [key for key in client.keys("*") if not key.startswith("jq:deleted:")]
+
+
+def test_history_is_the_durations_of_the_five_latest_that_have_any(
+    store: RedisExperimentStore, client: StoreClient
+) -> None:
+    ledger = RedisJobLedger(client)
+    assert history_of(store, ledger, SWEEP) == Durations()
+    for number, seconds in enumerate((1.0, 2.0, 4.0, 8.0, None, 16.0, 2.0)):
+        name = f"e-{number}"
+        created(store, name, description=SWEEP)
+        ledger.add(name, [Job(id="j", tasks=(Task(command=("true",)),))])
+        store.accept(name)
+        claim = ledger.claim(name, "j", container="c", node="n")
+        assert claim is not None
+        if seconds is not None:
+            attempt = Attempt(
+                number=claim.token,
+                container="c",
+                node="n",
+                started_at=claim.started_at,
+                finished_at=claim.started_at + seconds,
+                outcome=AttemptOutcome.ACCOMPLISHED,
+            )
+            ledger.finish(claim, attempt)
+        store.move(name, [RUNNING], ACCOMPLISHED)
+    assert history_of(store, ledger, SWEEP) == Durations.of([2.0, 4.0, 8.0, 16.0, 2.0])
+
+
 def test_decisions_are_kept_in_order_and_in_bounded_number(store: RedisExperimentStore) -> None:
     accepted(store, "t-1")
     for number in range(15):
@@ -122,8 +202,30 @@ def test_a_deleted_experiment_leaves_nothing(store: RedisExperimentStore, client
     ledger.add("t-1", [Job(id=f"j{number}", tasks=(Task(command=("true",)),)) for number in range(2500)])
     ledger.add_post("t-1", Job(id="post", tasks=(Task(command=("true",)),)))
     assert ledger.claim("t-1", "j7", container="c", node="n") is not None
+    assert ledger.claim("t-1", "j8", container="d", node="n") is not None
+    assert ledger.release("t-1", "d") == ["j8"]
     store.journal("t-1", JournalEntry(at=1.0, action="hold"))
     store.delete("t-1")
+    assert client.keys("*") == ["jq:deleted:t-1"], "that it was here, for a while"
+    assert 0 < client.ttl("jq:deleted:t-1") <= 86_400
+
+
+def test_a_deleted_experiment_is_told_from_one_that_was_never_here(store: RedisExperimentStore) -> None:
+    accepted(store, "t-1")
+    accepted(store, "t-2")
+    assert not store.was_deleted("t-1")
+    store.delete("t-1")
+    store.delete("t-1")
+    assert store.was_deleted("t-1"), "however often it is deleted"
+    assert not store.was_deleted("t-2")
+    assert not store.was_deleted("nobody")
+
+
+def test_what_was_never_accepted_is_deleted_without_a_trace(store: RedisExperimentStore, client: StoreClient) -> None:
+    """It had no containers, and requests that are broken off may be many."""
+    created(store, "t-1")
+    store.delete("t-1")
+    assert not store.was_deleted("t-1")
     assert client.keys("*") == []
 
 

@@ -1,4 +1,7 @@
-"""What becomes of a job whose container ends with it. In an image without a shell nothing less than that ends a job."""
+"""What becomes of a job whose container ends with it, and of a container whose experiment is gone.
+
+In an image without a shell nothing less than the container's end ends a job.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from jqueuer.settings import Settings
 from jqueuer.states import AttemptOutcome, ExperimentState, JobState
 from jqueuer_agent.adapters.docker import DockerWorkplace
 from jqueuer_agent.container_manager import GONE_STATUS, ContainerSpec, manage_container
+from tests.contract import engines
 from tests.contract.executors import processes
 from tests.contract.job_images import BARE
 from tests.lab.node import Node
@@ -124,3 +128,45 @@ def test_a_container_that_dies_before_the_result_is_known_leaves_none(
     assert world.end() == GONE_STATUS
     assert world.ledger.job(X, "first").state is JobState.RUNNING
     assert world.attempt().outcome is None
+
+
+# The experiment is gone.
+
+
+@pytest.fixture
+def engine(job_node: Node, client: StoreClient, tmp_path: Path) -> Iterator[engines.DockerEngine]:
+    with engines.docker_engine_on(job_node, engines.World(client), tmp_path / "held") as engine:
+        yield engine
+
+
+def test_an_agent_that_was_away_ends_the_containers_of_an_experiment_deleted_meanwhile(
+    engine: engines.DockerEngine, client: StoreClient, eventually: Wait
+) -> None:
+    """Those of an experiment that was never here are somebody else's."""
+    engine.containers.stop()
+    left, staying = engine.begin(), engine.begin(jqueuer_experiment=engines.Y)
+    theirs = engine.begin(jqueuer_experiment="elsewhere-cccccc")
+    engine.world.experiments.delete(X)
+    agent = engine.another_agent()
+    eventually(lambda: len(agent.list()) == 2)
+    assert {(handle.id, handle.draining) for handle in agent.list()} == {(left, True), (staying, False)}
+    [outlived] = [handle for handle in agent.list() if handle.draining]
+    assert outlived.experiment_id == X
+    agent.end(outlived, planned=True)
+    assert not engine.runs(left)
+    assert [handle.id for handle in agent.list()] == [staying]
+    assert engine.runs(theirs)
+    assert client.keys(f"*{X}*") == [f"jq:deleted:{X}"], "nothing of it comes back"
+
+
+def test_a_container_drains_once_its_experiment_is_deleted(engine: engines.DockerEngine, eventually: Wait) -> None:
+    """Also where its agent could not be told otherwise, as on a node that was cut off."""
+    ours = engine.begin()
+    handle = engines.one(engine.containers, eventually)
+    engine.containers.ready(handle)
+    engine.world.experiments.move(X, [ExperimentState.RUNNING], ExperimentState.ACCOMPLISHED)
+    engine.world.experiments.settle(X)
+    engine.world.experiments.delete(X)
+    eventually(lambda: [found.draining for found in engine.containers.list()] == [True])
+    engine.containers.end(engine.containers.list()[0], planned=True)
+    assert not engine.runs(ours)

@@ -7,14 +7,16 @@ from collections.abc import Callable
 
 import pytest
 
-from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger
+from cautoscaler import Concurrency, Durations
+from cautoscaler.measured import NOTHING_MEASURED
+from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.experiments import experiment_key
 from jqueuer.errors import ConflictError, NotFoundError
 from jqueuer.model import POST_JOB_ID, Experiment, FailurePolicy, Job, Task
 from jqueuer.ports import Renewal
-from jqueuer.records import Attempt, Claim, CommandResult, Counts, ExperimentRecord
-from jqueuer.states import AttemptOutcome, ExperimentState, JobState
+from jqueuer.records import Attempt, Claim, CommandResult, ContainerStatus, Counts, ExperimentRecord
+from jqueuer.states import AttemptOutcome, ContainerState, ExperimentState, JobState
 
 Wait = Callable[[Callable[[], object], float], None]
 X = "sweep-abc123"
@@ -43,13 +45,13 @@ class World:
         assert claim is not None
         return claim
 
-    def end(self, claim: Claim, outcome: str, **more: object) -> JobState | None:
+    def end(self, claim: Claim, outcome: str, seconds: float = 2.0, **more: object) -> JobState | None:
         attempt = Attempt(
             number=claim.token,
             container=claim.container,
             node=claim.node,
             started_at=claim.started_at,
-            finished_at=claim.started_at + 2.0,
+            finished_at=claim.started_at + seconds,
             outcome=AttemptOutcome(outcome),
             commands=(CommandResult(role="task 1", exit_code=0 if outcome == "accomplished" else 1, seconds=1.5),),
         )
@@ -156,6 +158,26 @@ def test_back_off_keeps_a_failed_job_from_running_too_early(client: StoreClient)
     assert not_before > world.experiments.now() + 3500
 
 
+def test_jobs_that_had_an_attempt_are_told_from_those_that_wait_for_their_first(world: World) -> None:
+    assert world.ledger.requeued(X, ["a", "b", "c"]) == set()
+    world.end(world.claim("a"), "failed")
+    world.claim("b")
+    world.ledger.release(X)
+    assert world.ledger.requeued(X, ["c", "b", "a", "nobody"]) == {"a", "b"}
+    assert world.ledger.requeued(X, []) == set()
+
+
+def test_jobs_retried_by_their_user_wait_as_for_the_first_time(client: StoreClient) -> None:
+    world = World(client, max_attempts=2)
+    for _ in range(2):
+        world.end(world.claim("a"), "failed")
+    assert world.ledger.retry_failed(X) == 1
+    assert world.ledger.requeued(X, ["a"]) == set()
+    world.claim("a")
+    world.ledger.release(X)
+    assert world.ledger.requeued(X, ["a"]) == {"a"}
+
+
 def test_nothing_is_claimed_while_paused(world: World) -> None:
     running = world.claim("a")
     world.experiments.move(X, [ExperimentState.RUNNING], ExperimentState.PAUSED)
@@ -197,6 +219,7 @@ def test_the_post_command_is_run_like_a_job_and_counted_nowhere(world: World) ->
     assert world.end(claim, "accomplished") is JobState.ACCOMPLISHED
     assert world.ledger.counts(X) == Counts(queued=3)
     assert world.ledger.statistics(X).attempts == 0
+    assert world.ledger.measured(X) == NOTHING_MEASURED
     assert world.ledger.job(X, POST_JOB_ID).state is JobState.ACCOMPLISHED
 
 
@@ -232,6 +255,81 @@ def test_sums_add_up_over_what_ran(world: World) -> None:
     statistics = world.ledger.statistics(X)
     assert (statistics.tasks, statistics.task_seconds, statistics.job_seconds) == (1, 1.5, 2.0)
     assert (statistics.attempts, statistics.tasks_defined, statistics.mean_task_seconds) == (2, 3, 1.5)
+
+
+def test_durations_of_accomplished_jobs_are_remembered_as_a_histogram(world: World) -> None:
+    for job_id, seconds in (("a", 2.0), ("b", 100.0), ("c", 2.0)):
+        world.end(world.claim(job_id), "accomplished", seconds)
+    measured = world.ledger.measured(X)
+    assert measured.durations == Durations.of([2.0, 2.0, 100.0])
+    assert (measured.unsuccessful, measured.unsuccessful_seconds, measured.start_seconds) == (0, 0.0, None)
+
+
+def test_what_is_remembered_of_durations_does_not_grow_with_the_jobs(world: World, client: StoreClient) -> None:
+    world.ledger.add(X, [a_job(f"j{number}") for number in range(100)])
+    for number in range(100):
+        world.end(world.claim(f"j{number}"), "accomplished", 5.0 + number / 1024)
+    durations = world.ledger.measured(X).durations
+    assert durations.count == 100
+    assert durations.seconds == pytest.approx(500.0 + 4950 / 1024)
+    assert client.hlen(f"{experiment_key(X)}:measured") <= 2 * (len(durations.buckets) + 1) <= 6
+
+
+def test_they_are_remembered_by_the_jobs_that_ran_when_each_ended(world: World) -> None:
+    first, second, third = world.claim("a", "c1"), world.claim("b", "c2"), world.claim("c", "c3")
+    world.end(first, "accomplished", 4.0)
+    world.end(second, "accomplished", 3.0)
+    world.ledger.add(X, [a_job("d")])
+    fourth = world.claim("d", "c1")
+    world.end(third, "accomplished", 3.5)
+    world.end(fourth, "accomplished", 1.0)
+    assert world.ledger.measured(X).concurrency == (
+        Concurrency(1, 1, 1.0), Concurrency(2, 2, 6.5), Concurrency(3, 1, 4.0),
+    )  # fmt: skip
+
+
+def test_attempts_that_did_not_accomplish_their_job_are_remembered_apart(client: StoreClient) -> None:
+    world = World(client, lease_seconds=0.001)
+    world.end(world.claim("a"), "failed", 8.0)
+    world.end(world.claim("a"), "timed-out", 16.0)
+    assert world.ledger.measured(X).unsuccessful_seconds == 24.0
+    world.end(world.claim("b"), "killed")
+    world.claim("b", "c7")
+    world.ledger.release(X, "c7")
+    world.claim("c")
+    time.sleep(0.01)  # the store's own clock has to pass the lease
+    assert world.ledger.reap(X) == ["c"]
+    measured = world.ledger.measured(X)
+    assert (measured.durations.count, measured.concurrency, measured.unsuccessful) == (0, (), 5)
+    assert measured.unsuccessful_seconds >= 24.01, "until it was known that they were lost"
+
+
+def test_a_cancelled_attempt_tells_nothing_of_durations(world: World) -> None:
+    running = world.claim("a")
+    world.experiments.move(X, [ExperimentState.RUNNING], ExperimentState.CANCELLED)
+    world.end(running, "cancelled")
+    assert world.ledger.measured(X) == NOTHING_MEASURED
+
+
+def test_an_outcome_that_comes_too_late_is_not_measured(world: World) -> None:
+    late = world.claim("a")
+    world.ledger.release(X)
+    assert world.end(late, "accomplished") is None
+    assert world.ledger.measured(X).durations.count == 0
+
+
+def test_a_container_is_busy_since_its_job_was_claimed(world: World, client: StoreClient) -> None:
+    registry = RedisContainerRegistry(client)
+    registry.observe(X, ContainerStatus(id="c1", node="n1", state=ContainerState.IDLE, started_at=1.0))
+    claim = world.claim("a", "c1")
+    (busy,) = registry.observed(X)
+    assert (busy.state, busy.job, busy.busy_since) == (ContainerState.BUSY, "a", claim.started_at)
+    world.end(claim, "accomplished")
+    (idle,) = registry.observed(X)
+    assert (idle.state, idle.job, idle.busy_since) == (ContainerState.IDLE, None, None)
+    world.claim("b", "c1")
+    world.ledger.release(X, "c1")
+    assert registry.observed(X) == [idle]
 
 
 def test_jobs_are_paged_in_order_filtered_and_searched(world: World) -> None:

@@ -9,9 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from kombu import Exchange, Queue
 
 from jqueuer.adapters.celery_queue import CeleryJobQueue, celery_app, queue_name
 from jqueuer.errors import StoreUnavailableError
@@ -84,6 +86,7 @@ def test_a_deleted_queue_is_gone_with_whatever_was_in_it(
     queue: CeleryJobQueue, broker: Broker, one: str, two: str
 ) -> None:
     queue.publish(one, ["a", "b"])
+    queue.publish(one, ["a"], again=True)
     queue.publish(two, ["c"])
     queue.delete(one)
     queue.delete("nobody")
@@ -108,6 +111,62 @@ def test_a_worker_takes_one_job_after_the_other(
     lines = [line for line in events.read_text().splitlines() if line != "ready"]
     assert lines == ["started a", "ended a", "started b", "ended b", "started c", "ended c"]
     eventually(lambda: queue.length(one) == 0, 10)
+
+
+def test_jobs_published_again_wait_beside_the_others(queue: CeleryJobQueue, one: str) -> None:
+    assert queue.publish(one, ["a", "b", "c"]) == 3
+    assert queue.publish(one, ["a", "b"], again=True) == 2
+    assert queue.length(one) == 5
+
+
+def test_jobs_published_again_are_handed_out_before_those_that_wait(
+    queue: CeleryJobQueue, broker: Broker, one: str, workers: Workers, eventually: Eventually
+) -> None:
+    queue.publish(one, ["a", "b"])
+    queue.publish(one, ["y", "x"], again=True)
+    queue.publish(one, ["c"])
+    queue.publish(one, ["z"], again=True)
+    events = workers.start(broker.url, one)
+    eventually(lambda: "ended c" in events.read_text(), 30)
+    assert started(events) == ["y", "x", "z", "a", "b", "c"]
+
+
+def test_a_worker_in_mid_job_gets_next_what_is_published_again(
+    queue: CeleryJobQueue, broker: Broker, one: str, workers: Workers, eventually: Eventually
+) -> None:
+    events = workers.start(broker.url, one)
+    queue.publish(one, ["hold", "a", "b"])
+    eventually(lambda: "started hold" in events.read_text(), 30)
+    queue.publish(one, ["x"], again=True)
+    (events.parent / "hold").touch()
+    eventually(lambda: "ended b" in events.read_text(), 30)
+    assert started(events) == ["hold", "x", "a", "b"]
+
+
+def started(events: Path) -> list[str]:
+    """The jobs in the order in which a worker began them."""
+    return [line.removeprefix("started ") for line in events.read_text().splitlines() if line.startswith("started")]
+
+
+def test_an_experiment_goes_on_beside_its_queue_of_an_earlier_version(
+    queue: CeleryJobQueue, broker: Broker, one: str, workers: Workers, eventually: Eventually
+) -> None:
+    """That had one priority, and RabbitMQ declares no queue a second time with other arguments."""
+    former = f"jqueuer.{one}"
+    with celery_app(broker.url).connection_for_write() as connection:
+        arguments = {"x-consumer-timeout": 604_800_000} if isinstance(broker.server, RabbitMQ) else {}
+        bound: Any = Queue(former, Exchange(""), former, channel=connection.default_channel, queue_arguments=arguments)
+        bound.declare()
+        connection.Producer().publish([[one, "left"], {}, {}], routing_key=former)
+    assert broker.has_queue(former)
+    assert queue.length(one) == 0  # so that the controller, who sees a container wait, publishes anew what is left
+    events = workers.start(broker.url, one)
+    queue.publish(one, ["left"])
+    eventually(lambda: "ended left" in events.read_text(), 30)
+    assert started(events) == ["left"]
+    workers.end()
+    queue.delete(one)
+    assert not broker.has_queue(former)
 
 
 def test_a_short_job_does_not_wait_behind_a_long_one_while_somebody_is_idle(
@@ -140,8 +199,9 @@ def test_a_broker_that_dies_in_mid_job_comes_back_with_what_waited_and_workers_g
 ) -> None:
     """The job itself may be delivered again, which finds nothing to claim: here only the messages are looked at."""
     events = workers.start(broker.url, one)
-    queue.publish(one, ["hold", "a", "b"])
+    queue.publish(one, ["hold", "a"])
     eventually(lambda: "started hold" in events.read_text(), 30)
+    queue.publish(one, ["b"], again=True)
     broker.kill()
     with pytest.raises(StoreUnavailableError, match="broker does not answer"):
         queue.publish(one, ["c"])
@@ -199,11 +259,12 @@ def test_workers_ask_for_a_heartbeat(rabbitmq: RabbitMQ) -> None:
         assert connection.connect().heartbeat == 10
 
 
-def test_rabbitmq_is_told_that_jobs_may_take_days(rabbitmq: RabbitMQ, one: str) -> None:
-    """It takes a job from its worker again after half an hour otherwise."""
+def test_rabbitmq_is_told_what_queues_are_for(rabbitmq: RabbitMQ, one: str) -> None:
+    """It takes a job from its worker again after half an hour otherwise, and knows no priorities."""
     CeleryJobQueue(celery_app(rabbitmq.broker_url)).publish(one, ["a"])
     queues = dict(line.split("\t") for line in rabbitmq.control("list_queues", "name", "arguments").splitlines()[1:])
-    assert queues[queue_name(one)] == '[{"x-consumer-timeout",604800000}]'
+    told = set(queues[queue_name(one)].strip("[{}]").split("},{"))
+    assert told == {'"x-consumer-timeout",604800000', '"x-max-priority",1', '"x-queue-type","classic"'}
 
 
 def test_a_broker_that_refuses_is_said_so(rabbitmq: RabbitMQ, one: str) -> None:

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from jqueuer.adapters.celery_queue import queue_name
+from jqueuer.adapters.celery_queue import celery_app, job_queue, queue_name
 from jqueuer.adapters.redis_store import RedisContainerRegistry, connect
 from jqueuer.adapters.redis_store.connection import StoreClient
+from jqueuer.adapters.valkey import ValkeyServer
 from jqueuer.errors import EngineUnavailableError
 from jqueuer.scheduling import Node
+from jqueuer.states import AttemptOutcome
 from jqueuer_manager.adapters.local_orchestrator import LocalOrchestrator
 from jqueuer_manager.loop import ControlLoop
 from jqueuer_manager.services import Services
@@ -30,9 +32,9 @@ def sleepers(count: int, seconds: float, head: str) -> str:
     return f"{head}\njobs:\n{jobs}\n"
 
 
-def broker_keys(system: System) -> list[str]:
+def queue_keys(system: System, experiment_id: str) -> list[str]:
     with connect(f"unix://{system.embedded.state_dir}/store/valkey.sock?db=1") as broker:
-        return list(broker.keys("*"))
+        return list(broker.keys(f"{queue_name(experiment_id)}*"))
 
 
 def test_scaling_down_drains_and_kills_no_job(system: System, eventually: Wait) -> None:
@@ -62,7 +64,7 @@ def test_cancelling_ends_running_jobs_and_leaves_no_queue(system: System, tmp_pa
     eventually(lambda: system.counts(experiment_id)["cancelled"] == 2)
     pid = int((tmp_path / "pid").read_text())
     eventually(lambda: not Path(f"/proc/{pid}").exists())
-    eventually(lambda: queue_name(experiment_id) not in broker_keys(system))
+    eventually(lambda: not queue_keys(system, experiment_id))
     assert system.api.experiment(experiment_id)["state"] == "cancelled"
 
 
@@ -89,7 +91,7 @@ def test_an_ended_experiment_leaves_no_queue_and_no_container(system: System, ev
         "jobs: [{id: a, command: ['true']}, {id: b, command: ['false']}]\non_failure: {action: cancel}"
     )
     experiment_id = summary["experiment_id"]
-    eventually(lambda: queue_name(experiment_id) not in broker_keys(system))
+    eventually(lambda: not queue_keys(system, experiment_id))
     eventually(lambda: system.containers(experiment_id)["requested"] == 0)
     assert summary["jobs"] == {"total": 2, "accomplished": 1, "failed": 1, "cancelled": 0}
 
@@ -202,3 +204,28 @@ def test_jobs_are_published_and_the_api_answers_while_the_engine_is_away(manager
     assert Shell(away, experiment_id).look() is False
     assert manager.services.queue.length(experiment_id) == 3
     assert [entry["action"] for entry in manager.api.journal(experiment_id)] == ["problem"]
+
+
+def test_what_had_an_attempt_is_handed_out_first_from_a_rebuilt_queue_too(
+    manager: Manager, valkey: ValkeyServer, eventually: Wait
+) -> None:
+    experiment_id = manager.submit_jobs(3)
+    shell = Shell(manager.services, experiment_id)
+    shell.look()
+    manager.run(experiment_id, "j2", outcome=AttemptOutcome.FAILED, retry=True)
+    shell.look()
+    taken = take_all(valkey, experiment_id)
+    assert taken == ["j2", "j0", "j1", "j2"]  # its first message finds nothing to claim by then
+    # Nobody worked on them: to the controller their messages are lost.
+    eventually(lambda: shell.look() or manager.services.queue.length(experiment_id))
+    assert take_all(valkey, experiment_id) == ["j2", "j0", "j1"]
+
+
+def take_all(valkey: ValkeyServer, experiment_id: str) -> list[str]:
+    """The jobs of all messages that wait, in the order in which they are handed out."""
+    taken = []
+    with celery_app(valkey.broker_url).connection_for_read() as connection:
+        queue = job_queue(experiment_id, valkey.broker_url)(connection.default_channel)
+        while message := queue.get(no_ack=True):
+            taken.append(message.payload[0][1])
+    return taken

@@ -69,13 +69,14 @@ def test_after_everything_is_killed_a_new_start_goes_on(
 def test_messages_that_were_lost_are_published_again(
     own_system: Callable[[], System], tmp_path: Path, eventually: Wait
 ) -> None:
+    from jqueuer.adapters.celery_queue import queue_name
     from jqueuer.adapters.redis_store import connect
 
     system = own_system()
     experiment_id = system.submit(sweep(tmp_path, 20, 0.1))
     eventually(lambda: system.counts(experiment_id)["accomplished"] >= 3)
     with connect(f"unix://{system.embedded.state_dir}/store/valkey.sock?db=1") as broker:
-        broker.delete(f"jqueuer.{experiment_id}")
+        assert broker.delete(*broker.keys(f"{queue_name(experiment_id)}*"))
     assert_nothing_lost(system, experiment_id, 20, tmp_path / "trace")
     assert system.api.summary(experiment_id)["attempts"] == 20
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from jqueuer.adapters.celery_queue import CeleryJobQueue, celery_app
 from tests.embedded.running import System
 
 Wait = Callable[..., None]
@@ -44,6 +45,29 @@ def test_a_failed_task_fails_the_job_skips_the_rest_and_still_cleans_up(system: 
     assert attempt["reason"] == "task 1 ended with status 3"
     assert [(result["role"], result["exit_code"]) for result in attempt["commands"]] == [("task 1", 3), ("post-job", 9)]
     assert system.log(summary["experiment_id"], "a") == "cleaned up\n"
+
+
+def test_a_requeued_job_runs_before_those_that_wait_for_their_first_attempt(
+    system: System, tmp_path: Path, eventually: Wait
+) -> None:
+    begun = f"echo $JQUEUER_JOB_ID $JQUEUER_ATTEMPT >> {tmp_path}/begun"
+    experiment_id = system.submit(
+        f"""
+        containers: {{max: 1}}
+        on_failure: {{action: requeue, backoff: 1s}}
+        jobs:
+          - {{id: fails, command: {{shell: "{begun}; test $JQUEUER_ATTEMPT -gt 1"}}}}
+          - {{id: lasts, command: {{shell: "{begun}; until test -e {tmp_path}/end; do sleep 0.05; done"}}}}
+          - {{id: waits, command: {{shell: "{begun}"}}}}
+          - {{id: waits-too, command: {{shell: "{begun}"}}}}
+        """
+    )
+    queue = CeleryJobQueue(celery_app(f"redis+socket://{system.embedded.state_dir}/store/valkey.sock?virtual_host=1"))
+    eventually(lambda: (tmp_path / "begun").exists() and "lasts" in (tmp_path / "begun").read_text())
+    eventually(lambda: queue.length(experiment_id) == 3)
+    (tmp_path / "end").touch()
+    assert system.api.wait(experiment_id, poll_seconds=0.05)["state"] == "accomplished"
+    assert (tmp_path / "begun").read_text().splitlines() == ["fails 1", "lasts 1", "fails 2", "waits 1", "waits-too 1"]
 
 
 def test_a_failing_post_job_leaves_the_job_accomplished(system: System) -> None:

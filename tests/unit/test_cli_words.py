@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
-from jqueuer.cli import output
+from jqueuer.cli import app, output
 from jqueuer.cli.exits import Exit, exit_code, explain_error, fault_lines
 from jqueuer.cli.output import duration, size
 from jqueuer.cli.progress import Lines, line_of, progress
@@ -153,6 +154,19 @@ def test_errors_are_words_on_stderr_and_an_exit_code(
 ) -> None:
     assert explain_error(error) is code  # type: ignore[arg-type]
     assert capsys.readouterr().err == words
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["localhost:8081", "127.0.0.1:8081", "manager", "ftp://manager", "http://", "http://manager:eight", "http://["],
+)
+def test_a_managers_url_that_is_none_is_answered_with_what_is_expected(url: str) -> None:
+    ended = CliRunner(env={"JQUEUER_URL": url}).invoke(app, ["list"], prog_name="jqueuer")
+    assert ended.exit_code == Exit.WRONG
+    assert ended.stderr == (
+        f"the manager's URL (--url, JQUEUER_URL) is '{url}': "
+        "expected http:// or https://, then host and port, as in http://127.0.0.1:8081\n"
+    )
 
 
 def test_faults_are_written_like_a_compilers() -> None:

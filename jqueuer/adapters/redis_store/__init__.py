@@ -8,6 +8,8 @@ Keys, where ``X`` is ``jq:x:<experiment id>``::
     jq:services               hash  id → containers requested       X:leases     sorted set  job id → expiry (ms)
                                                                     X:due        sorted set  job id → when (ms)
                                                                     X:busy       hash  container → job id
+    jq:kind:<digest>          list of ids, ended last first         X:busy_since hash  container → since when (ms)
+    jq:deleted:<id>           it was here, for a day                X:measured   hash  counts and sums of durations
                                                                     X:job:<id>   hash  spec, state, token, attempts
                                                                     X:journal    list of decisions
                                                                     X:containers hash  id → status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Final
 
@@ -16,12 +17,27 @@ EXPERIMENTS: Final = "jq:experiments"
 ACTIVE: Final = "jq:active"
 RECEIVING: Final = "jq:receiving"
 _KEY_SECONDS: Final = 86_400
+_DELETED_SECONDS: Final = 86_400
 _DELETE_BATCH: Final = 1000
+_KEPT_OF_A_KIND: Final = 20
+_DEFAULT_NAME: Final = Experiment.model_fields["name"].default
 
 
 def experiment_key(experiment_id: str) -> str:
     """The hash of an experiment; its other keys begin with it."""
     return f"jq:x:{experiment_id}"
+
+
+def _tombstone(experiment_id: str) -> str:
+    return f"jq:deleted:{experiment_id}"
+
+
+def _kind_key(description: Experiment) -> str:
+    """Where the ended experiments of its kind are listed; empty where nothing tells what kind it is."""
+    image, name = description.image or "", description.name
+    if not image and name == _DEFAULT_NAME:
+        return ""
+    return f"jq:kind:{hashlib.sha256(f'{image} {name}'.encode()).hexdigest()[:32]}"
 
 
 class RedisExperimentStore:
@@ -50,6 +66,8 @@ class RedisExperimentStore:
         }
         if record.deadline_at is not None:
             fields["deadline_at"] = record.deadline_at
+        if kind := _kind_key(record.description):
+            fields["kind"] = kind
         with self._client.pipeline() as batch:
             batch.hset(experiment_key(record.id), mapping=fields)
             batch.sadd(RECEIVING, record.id)
@@ -106,13 +124,22 @@ class RedisExperimentStore:
     ) -> bool:
         """Change the state if it is one of the expected ones."""
         keys = [experiment_key(experiment_id), ACTIVE]
-        arguments = [experiment_id, state.value, reason, int(state.terminal), *(known.value for known in expected)]
-        return bool(self._move(keys=keys, args=arguments))
+        arguments = [experiment_id, state.value, reason, int(state.terminal), _KEPT_OF_A_KIND]
+        return bool(self._move(keys=keys, args=[*arguments, *(known.value for known in expected)]))
 
     def settle(self, experiment_id: str) -> None:
         """Nothing of it runs any more."""
         ended = [state.value for state in ExperimentState if state.terminal]
         self._settle(keys=[experiment_key(experiment_id), ACTIVE], args=[experiment_id, *ended])
+
+    def finished_like(self, description: Experiment) -> list[str]:
+        """Ids of the latest finished experiments of the same image and name."""
+        kind = _kind_key(description)
+        ids = self._client.lrange(kind, 0, -1) if kind else []
+        with self._client.pipeline(transaction=False) as batch:
+            for experiment_id in ids:
+                batch.hexists(experiment_key(experiment_id), "finished_at")
+            return [experiment_id for experiment_id, ended in zip(ids, batch.execute(), strict=True) if ended]
 
     def amend(
         self,
@@ -150,7 +177,11 @@ class RedisExperimentStore:
     def delete(self, experiment_id: str) -> None:
         """Forget the experiment: first from the lists, then its jobs a batch at a time."""
         base = experiment_key(experiment_id)
+        kind = self._client.hget(base, "kind")
+        accepted = self._client.zscore(EXPERIMENTS, experiment_id) is not None  # else it never had containers
         with self._client.pipeline() as batch:
+            if accepted:
+                batch.set(_tombstone(experiment_id), 1, ex=_DELETED_SECONDS)
             batch.zrem(EXPERIMENTS, experiment_id)
             batch.srem(ACTIVE, experiment_id)
             batch.sadd(RECEIVING, experiment_id)  # a deletion that is cut short is completed at the next start
@@ -159,10 +190,18 @@ class RedisExperimentStore:
             ids = self._client.zrange(f"{base}:order", start, start + _DELETE_BATCH - 1)
             self._client.unlink(*(f"{base}:job:{job_id}" for job_id in ids))
         suffixes = ["order", "leases", "due", "busy", "journal", "containers", "draining", "queued", "running"]
-        suffixes += ["accomplished", "failed", "cancelled"]
+        suffixes += ["accomplished", "failed", "cancelled", "busy_since", "measured"]
         lanes = [f"{lane}:{suffix}" for lane in (base, f"{base}:post") for suffix in suffixes]
-        self._client.unlink(*lanes, f"{base}:post:job:@post", base)
+        with self._client.pipeline() as batch:
+            batch.unlink(*lanes, f"{base}:post:job:@post", base)
+            if kind:
+                batch.lrem(kind, 0, experiment_id)
+            batch.execute()
         self._client.srem(RECEIVING, experiment_id)
+
+    def was_deleted(self, experiment_id: str) -> bool:
+        """Whether an accepted experiment of this id was deleted within the last day."""
+        return bool(self._client.exists(_tombstone(experiment_id)))
 
     def remember_key(self, key: str, digest: str, experiment_id: str) -> tuple[str, str]:
         """First use wins; returns what stands for the key now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from cautoscaler.measured import Bucket, Concurrency, Durations, Measured, bucket_of
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.experiments import RedisExperimentStore, experiment_key
 from jqueuer.adapters.redis_store.scripts import ADD, CLAIM, DUE, FINISH, MOVE_MANY, REAP, RELEASE, RENEW
@@ -80,6 +81,7 @@ class RedisJobLedger:
         if attempt.outcome is None:
             raise ValueError("an attempt that ends has an outcome")
         on_failure = self._failure_policy(claim.experiment_id)
+        seconds = (attempt.finished_at or claim.started_at) - claim.started_at
         tasks = [result for result in attempt.commands if result.role.startswith("task") and result.exit_code == 0]
         arguments: list[str | int | float] = [
             claim.job_id,
@@ -92,7 +94,8 @@ class RedisJobLedger:
             self._max_lost,
             len(tasks),
             sum(result.seconds for result in tasks),
-            (attempt.finished_at or claim.started_at) - claim.started_at,
+            seconds,
+            bucket_of(seconds),
         ]
         state = self._finish(keys=_keys(claim.experiment_id, claim.job_id), args=arguments)
         return JobState(state) if state else None
@@ -123,6 +126,23 @@ class RedisJobLedger:
                 for name, value in zip(_SUMS, values, strict=True)
                 if value is not None
             }
+        )
+
+    def measured(self, experiment_id: str) -> Measured:
+        """What is known of the jobs' durations; without the start delay."""
+        sums: dict[str, dict[int, Bucket]] = {"d": {}, "c": {}, "u": {}}
+        found = self._client.hgetall(f"{experiment_key(experiment_id)}:measured")
+        for field, count in found.items():
+            name, _, what = field.rpartition(":")
+            if what == "count":
+                kind, _, index = name.partition(":")
+                sums[kind][int(index or 0)] = Bucket(int(count), float(found[f"{name}:seconds"]))
+        unsuccessful = sums["u"].get(0, Bucket(0, 0.0))
+        return Measured(
+            durations=Durations(tuple(bucket for _, bucket in sorted(sums["d"].items()))),
+            concurrency=tuple(Concurrency(busy, jobs.count, jobs.seconds) for busy, jobs in sorted(sums["c"].items())),
+            unsuccessful=unsuccessful.count,
+            unsuccessful_seconds=unsuccessful.seconds,
         )
 
     def record_scale(self, experiment_id: str, *, up: int = 0, down: int = 0, containers: int = 0) -> None:
@@ -176,6 +196,13 @@ class RedisJobLedger:
             waiting = set(self._client.zrangebyscore(f"{lane}:due", "-inf", "+inf"))
             found += [job_id for job_id in ids if job_id not in waiting]
         return found
+
+    def requeued(self, experiment_id: str, job_ids: Sequence[str]) -> set[str]:
+        """Those of the queued jobs that were re-queued after an attempt: all of them are told when they are due."""
+        with self._client.pipeline(transaction=False) as batch:
+            for job_id in job_ids:
+                batch.hget(f"{_keys(experiment_id, job_id)[1]}:job:{job_id}", "not_before")
+            return {job_id for job_id, due_ms in zip(job_ids, batch.execute(), strict=True) if float(due_ms or 0)}
 
     def delayed(self, experiment_id: str) -> int:
         """Queued jobs whose back-off has not ended."""

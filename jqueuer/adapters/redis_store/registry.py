@@ -41,9 +41,10 @@ class RedisContainerRegistry:
         with self._client.pipeline() as batch:
             batch.hgetall(f"{base}:containers")
             batch.hgetall(f"{base}:busy")
-            containers, busy = batch.execute()
+            batch.hgetall(f"{base}:busy_since")
+            containers, busy, busy_since = batch.execute()
         found = [ContainerStatus.model_validate_json(value) for _, value in sorted(containers.items())]
-        return [_with_job(status, busy.get(status.id)) for status in found]
+        return [_with_job(status, busy.get(status.id), busy_since.get(status.id)) for status in found]
 
     def mark_draining(self, experiment_id: str, container_ids: Iterable[str]) -> None:
         """The orchestrator has given these containers up."""
@@ -72,8 +73,9 @@ class RedisContainerRegistry:
         self._client.hdel(f"{experiment_key(experiment_id)}:containers", container_id)
 
 
-def _with_job(status: ContainerStatus, job: str | None) -> ContainerStatus:
+def _with_job(status: ContainerStatus, job: str | None, since_ms: str | None) -> ContainerStatus:
     if job is None:
         return status
     state = status.state if status.state is ContainerState.DRAINING else ContainerState.BUSY
-    return status.model_copy(update={"job": job, "state": state})
+    since = None if since_ms is None else float(since_ms) / 1000
+    return status.model_copy(update={"job": job, "state": state, "busy_since": since})

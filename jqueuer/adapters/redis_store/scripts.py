@@ -10,6 +10,12 @@ local x, lane = KEYS[1], KEYS[2]
 local function job_key(id) return lane .. ':job:' .. id end
 local function now_ms() local t = redis.call('TIME'); return t[1] * 1000 + math.floor(t[2] / 1000) end
 local function sum(field, amount) if lane == x then redis.call('HINCRBYFLOAT', x, field, amount) end end
+-- What forecasts need; kind: 'd:' and a bucket of durations, 'c:' and a number of running jobs, or 'u'.
+local function measure(kind, seconds)
+  if lane ~= x then return end
+  redis.call('HINCRBY', x .. ':measured', kind .. ':count', 1)
+  redis.call('HINCRBYFLOAT', x .. ':measured', kind .. ':seconds', seconds)
+end
 local function move(id, from, to)
   local index = redis.call('ZSCORE', lane .. ':' .. from, id)
   redis.call('ZREM', lane .. ':' .. from, id)
@@ -19,7 +25,10 @@ end
 local function leave_container(id)
   redis.call('ZREM', lane .. ':leases', id)
   local container = redis.call('HGET', job_key(id), 'container')
-  if container then redis.call('HDEL', x .. ':busy', container) end
+  if container then
+    redis.call('HDEL', x .. ':busy', container)
+    redis.call('HDEL', x .. ':busy_since', container)
+  end
 end
 local function requeue(id, at_ms)
   move(id, 'running', 'queued')
@@ -39,6 +48,7 @@ local function lose(id, at_ms, max_lost, reason)
   redis.call('HSET', job, 'a:' .. token, cjson.encode(attempt))
   leave_container(id)
   sum('killed', 1)
+  measure('u', math.max(0, attempt['finished_at'] - attempt['started_at']))
   if cancelled() then move(id, 'running', 'cancelled')
   elseif max_lost > 0 and redis.call('HINCRBY', job, 'lost', 1) >= max_lost then move(id, 'running', 'failed')
   else requeue(id, at_ms) end
@@ -92,6 +102,7 @@ move(id, 'queued', 'running')
 redis.call('ZREM', lane .. ':due', id)
 redis.call('ZADD', lane .. ':leases', now + ARGV[4], id)
 redis.call('HSET', x .. ':busy', ARGV[2], id)
+redis.call('HSET', x .. ':busy_since', ARGV[2], now)
 local attempt = cjson.encode({number = token, container = ARGV[2], node = ARGV[3], started_at = now / 1000})
 redis.call('HSET', job, 'container', ARGV[2], 'a:' .. token, attempt)
 sum('attempts', 1)
@@ -114,7 +125,8 @@ return 'kept'
 FINISH = (
     _PRELUDE
     + """
--- ARGV: id, token, outcome, attempt, retry (1/0), max attempts, back-off ms, max lost, tasks, task seconds, job seconds
+-- ARGV: id, token, outcome, attempt, retry (1/0), max attempts, back-off ms, max lost, tasks, task seconds,
+-- job seconds, bucket of these
 local id, job = ARGV[1], job_key(ARGV[1])
 local found = redis.call('HMGET', job, 'state', 'token')
 if found[1] ~= 'running' or found[2] ~= ARGV[2] then return false end
@@ -130,9 +142,14 @@ end
 redis.call('HSET', job, 'a:' .. ARGV[2], ARGV[4])
 leave_container(id)
 if outcome == 'accomplished' then
+  measure('d:' .. ARGV[12], ARGV[11])
+  measure('c:' .. redis.call('ZCARD', lane .. ':running'), ARGV[11])
   move(id, 'running', 'accomplished')
   sum('job_seconds', ARGV[11])
-elseif outcome == 'cancelled' or cancelled() then
+  return 'accomplished'
+end
+if outcome ~= 'cancelled' then measure('u', ARGV[11]) end
+if outcome == 'cancelled' or cancelled() then
   move(id, 'running', 'cancelled')
 elseif ARGV[5] == '1' and redis.call('HINCRBY', job, 'failures', 1) < tonumber(ARGV[6]) then
   requeue(id, now + ARGV[7])
@@ -198,15 +215,21 @@ return #ids
 )
 
 MOVE_EXPERIMENT = """
--- KEYS: hash, active set; ARGV: id, new state, reason, terminal (1/0), expected states …
+-- KEYS: hash, active set; ARGV: id, new state, reason, terminal (1/0), how many of a kind are kept, expected states …
 local state = redis.call('HGET', KEYS[1], 'state')
 local expected = false
-for i = 5, #ARGV do if ARGV[i] == state then expected = true end end
+for i = 6, #ARGV do if ARGV[i] == state then expected = true end end
 if not expected then return 0 end
 redis.call('HSET', KEYS[1], 'state', ARGV[2], 'reason', ARGV[3])
 if ARGV[4] == '1' then
   local t = redis.call('TIME')
   redis.call('HSET', KEYS[1], 'finished_at', t[1] .. '.' .. string.format('%06d', t[2]))
+  local kind = redis.call('HGET', KEYS[1], 'kind')
+  if kind and ARGV[2] ~= 'cancelled' then
+    redis.call('LREM', kind, 0, ARGV[1])
+    redis.call('LPUSH', kind, ARGV[1])
+    redis.call('LTRIM', kind, 0, ARGV[5] - 1)
+  end
 else
   redis.call('HDEL', KEYS[1], 'finished_at')
   redis.call('SADD', KEYS[2], ARGV[1])

@@ -71,6 +71,7 @@ def _container(task: Task, machines: Mapping[str, Machine], recorded: ContainerS
         state=_state(task, recorded),
         started_at=recorded.started_at if recorded is not None else task.changed_at,
         job=recorded.job if recorded is not None else None,
+        busy_since=recorded.busy_since if recorded is not None else None,
     )
 
 

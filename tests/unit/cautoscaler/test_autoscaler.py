@@ -1,9 +1,10 @@
+import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from situations import running, situation, situations
+from situations import SIMPLE, cases, running, situation, situations
 
 from cautoscaler import (
     AutoscalerState,
@@ -13,13 +14,11 @@ from cautoscaler import (
     Situation,
     Verdict,
     initial,
-    names,
     period_seconds,
     step,
 )
+from cautoscaler.calculator import MOST
 from cautoscaler.decision import Basis
-
-any_policy = st.sampled_from(names())
 
 
 def steps(policy: str, *seen: Situation) -> list[Decision]:
@@ -30,13 +29,25 @@ def steps(policy: str, *seen: Situation) -> list[Decision]:
     return decisions
 
 
-@given(any_policy, situations())
-def test_what_is_wanted_never_leaves_the_limits(policy: str, seen: Situation) -> None:
+@settings(deadline=None)
+@given(cases())
+def test_what_is_wanted_never_leaves_the_limits(case: tuple[str, Situation]) -> None:
+    policy, seen = case
     _, decision = step(AutoscalerState(policy), seen)
     assert seen.minimum <= decision.clamped <= seen.maximum
 
 
-@given(any_policy, st.lists(situations(), min_size=1, max_size=8))
+@settings(deadline=None)
+@given(cases())
+def test_every_suggestion_is_a_finite_number_with_finite_inputs(case: tuple[str, Situation]) -> None:
+    policy, seen = case
+    _, decision = step(AutoscalerState(policy), seen)
+    assert 0 <= decision.needed <= max(MOST, seen.jobs_left)
+    assert all(math.isfinite(value) for value in decision.inputs.values() if isinstance(value, int | float))
+
+
+@settings(deadline=None)
+@given(st.sampled_from(SIMPLE), st.lists(situations(), min_size=1, max_size=8))
 def test_what_is_asked_for_is_within_the_limits_and_everything_else_leaves_the_request_alone(
     policy: str, seen: list[Situation]
 ) -> None:
@@ -51,22 +62,27 @@ def test_what_is_asked_for_is_within_the_limits_and_everything_else_leaves_the_r
         assert decision.reason
 
 
-@given(any_policy, situations(jobs_left=0))
-def test_without_jobs_nothing_is_scaled_up(policy: str, seen: Situation) -> None:
+@settings(deadline=None)
+@given(cases(jobs_left=0))
+def test_without_jobs_nothing_is_scaled_up(case: tuple[str, Situation]) -> None:
+    policy, seen = case
     _, decision = step(AutoscalerState(policy, CoherenceIndex()), seen)
     assert decision.verdict is not Verdict.SCALE_UP
 
 
-@given(any_policy, situations())
-def test_the_first_number_is_within_the_limits(policy: str, seen: Situation) -> None:
+@settings(deadline=None)
+@given(cases())
+def test_the_first_number_is_within_the_limits(case: tuple[str, Situation]) -> None:
+    policy, seen = case
     decision = initial(policy, seen)
     assert decision.verdict is Verdict.START
     assert decision.target <= seen.maximum
     assert decision.target >= (0 if policy == "deadline-2018" else seen.minimum)
 
 
-@given(any_policy, situations(), st.none() | st.floats(0.1, 100))
-def test_a_period_is_positive_and_the_users_choice_wins(policy: str, seen: Situation, override: float | None) -> None:
+@given(cases(), st.none() | st.floats(0.1, 100))
+def test_a_period_is_positive_and_the_users_choice_wins(case: tuple[str, Situation], override: float | None) -> None:
+    policy, seen = case
     period = period_seconds(policy, seen, override)
     assert period > 0
     assert override is None or period == override

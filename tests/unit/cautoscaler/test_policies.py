@@ -20,12 +20,14 @@ from cautoscaler import (
 
 
 def test_policies_are_found_by_name() -> None:
-    assert names() == ("deadline-2018", "deadline-paper", "fixed", "rest")
+    ours = {"budget", "deadline-2018", "deadline-forecast", "deadline-paper", "fixed", "queue-length", "rest"}
+    assert {*ours, "schedule", "target-duration"} == set(names())
+    assert names() == tuple(sorted(names()))
     assert all(get(name).name == name and get(name).summary for name in names())
 
 
 def test_an_unknown_policy_is_named_beside_those_there_are() -> None:
-    with pytest.raises(UnknownPolicyError, match="no policy 'deadline'; there are deadline-2018, deadline-paper,"):
+    with pytest.raises(UnknownPolicyError, match="no policy 'deadline'; there are budget, deadline-2018, deadline-"):
         get("deadline")
 
 

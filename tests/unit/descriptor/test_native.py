@@ -90,8 +90,11 @@ def test_a_bare_word_names_the_policy_or_the_action() -> None:
 
 def test_every_policy_of_the_autoscaler_can_be_named_but_the_one_behind_a_url() -> None:
     assert {"deadline-paper", "deadline-2018", "fixed"} <= set(known_policies())
+    needs = (
+        "budget: {container_hours: 1}, target: 1h, schedule: [{from: '08:00', to: '18:00', containers: 1}]"  # for any
+    )
     for name in known_policies():
-        assert read(f"policy: {name}\njobs: [{{command: [x]}}]").experiment.policy.name == name
+        assert read(f"policy: {{name: {name}, {needs}}}\njobs: [{{command: [x]}}]").experiment.policy.name == name
     with pytest.raises(DescriptionError, match="give its url instead"):
         read("policy: rest\njobs: [{command: [x]}]")
 
