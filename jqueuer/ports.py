@@ -204,7 +204,7 @@ class JobLedger(Protocol):
         """
 
     def cancel(self, experiment_id: str) -> None:
-        """Cancel what is queued, once the experiment's state is ``cancelled``; running jobs learn it by heartbeat."""
+        """Cancel what is queued. Where the experiment's state is ``cancelled``, running jobs learn it by heartbeat."""
 
     def retry_failed(self, experiment_id: str) -> int:
         """Queue failed and cancelled jobs again with fresh attempts (:meth:`due` hands them out); how many."""

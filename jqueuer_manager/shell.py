@@ -12,6 +12,7 @@ import structlog
 from cautoscaler import Advice, Durations
 from jqueuer.controller import (
     AskPolicy,
+    CancelQueued,
     Command,
     Commands,
     ControllerState,
@@ -196,6 +197,8 @@ class Shell:
                 services.experiments.set_published(self._id, start + count)
             case RepublishQueued():
                 self._republish()
+            case CancelQueued():
+                services.ledger.cancel(self._id)
             case QueuePost():
                 self._queue_post()
             case DeleteQueue():

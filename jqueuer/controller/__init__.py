@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from jqueuer.controller.commands import (
     AskPolicy,
+    CancelQueued,
     Command,
     Commands,
     CreateService,
@@ -29,6 +30,7 @@ from jqueuer.controller.situation import forecast_of, phase_of, policy_name
 
 __all__ = [
     "AskPolicy",
+    "CancelQueued",
     "Command",
     "Commands",
     "ControllerState",

@@ -53,6 +53,13 @@ class RepublishQueued:
 
 
 @dataclass(frozen=True, slots=True)
+class CancelQueued:
+    """Cancel the jobs that wait; those that run go on."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class QueuePost:
     """Add the post command unless it is there, and publish its message in any case."""
 
@@ -120,6 +127,7 @@ Command = (
     | DestroyService
     | PublishNext
     | RepublishQueued
+    | CancelQueued
     | QueuePost
     | DeleteQueue
     | MoveTo

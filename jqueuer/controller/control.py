@@ -24,6 +24,7 @@ from typing import Final
 from jqueuer.controller.commands import Commands, CreateService, DestroyService, Journal, ScaleService
 from jqueuer.controller.ending import end, release, run_post
 from jqueuer.controller.observation import ControllerState, Observation
+from jqueuer.controller.partial import give_up_jobs
 from jqueuer.controller.publishing import publish
 from jqueuer.controller.scaling import scale
 from jqueuer.controller.starts import asked, looked
@@ -74,6 +75,8 @@ def _act(
         return state, ()
     if observation.counts.left == 0:
         return end(state, observation, record)
+    if given_up := give_up_jobs(state, observation, record):
+        return state, given_up
     state, scaling = scale(state, observation, record)
     state, publishing = publish(state, observation, record)
     return state, (*scaling, *publishing)

@@ -49,7 +49,8 @@ def looked(starts: Starts, service: ServiceStatus | None, now: float) -> Starts:
         starts = Starts(asked_at=tuple(sorted(min(now, at) for at in starting)), came_up=frozenset(up))
         starts = asked(starts, service, service.requested, now)
         return replace(starts, inherited=len(starts.asked_at))
-    new = [one for one in service.containers if one.id in up - before]
+    arrived = up - before
+    new = [one for one in service.containers if one.id in arrived]
     for at in sorted(min(now, now if one.busy_since is None else one.busy_since) for one in new):
         starts = _answered(starts, at)
     # one whose agent was started anew takes no jobs for a moment, but that it takes some again is no start

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import cautoscaler
 from cautoscaler import Situation
 from jqueuer.controller import (
+    CancelQueued,
     Commands,
     ControllerState,
     CreateService,
@@ -247,6 +248,8 @@ class Simulation:
             case PublishNext(start=start, count=count):
                 world.publish(start + count)
                 self._update(published=start + count)
+            case CancelQueued():
+                world.jobs.cancel_queued()
             case MoveTo(state=state):
                 self._update(state=state)
             case Finish(state=state, reason=reason):

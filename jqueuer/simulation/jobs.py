@@ -138,6 +138,13 @@ class Jobs:
         self.delayed -= 1
         self._again.append(job)
 
+    def cancel_queued(self) -> None:
+        """Cancel what waits in the job queue or was not published yet; what is delayed waits for its turn to be."""
+        self.cancelled += self.left - self.running - self.delayed
+        self.unstarted = self.published = self.total
+        self._again.clear()
+        self._after.clear()
+
     def counts(self) -> Counts:
         """Jobs by state."""
         return Counts.model_construct(
