@@ -12,7 +12,6 @@ from cautoscaler.calculator import calculate, need
 from cautoscaler.clamp import Clamped, clamp
 from cautoscaler.coherence import AT_ONCE, CODE_2018, PAPER, CoherenceIndex, CoherenceRule, Direction, advance
 from cautoscaler.decision import Basis, Decision, Suggestion, Verdict
-from cautoscaler.forecast import Forecast, forecast
 from cautoscaler.measured import Bucket, Concurrency, Durations, Measured
 from cautoscaler.parameters import DEFAULTS, OnConflict, Parameters, Window
 from cautoscaler.policies import Policy, UnknownPolicyError, get, names, register
@@ -36,7 +35,6 @@ __all__ = [
     "Decision",
     "Direction",
     "Durations",
-    "Forecast",
     "Measured",
     "OnConflict",
     "Parameters",
@@ -49,7 +47,6 @@ __all__ = [
     "advance",
     "calculate",
     "clamp",
-    "forecast",
     "get",
     "initial",
     "names",

@@ -13,7 +13,7 @@ from typing import Final
 
 from cautoscaler.measured import Concurrency
 
-PRIOR_EXPONENT_SPREAD: Final = 0.2
+PRIOR_EXPONENT_SPREAD: Final = 0.3
 LARGEST_EXPONENT: Final = 1.5
 
 

@@ -1,7 +1,8 @@
 """Random draws that are the same every time: a forecast is a function of what was observed, and of nothing else.
 
-Drawing the same for every number of containers is what makes two forecasts comparable (common random numbers); drawing
-every quantile equally often is what lets few paths do (stratification).
+Drawing the same for every number of containers is what makes two forecasts comparable (common random numbers). Within a
+path draws are independent, since the sum of balanced ones would hardly vary; only the scales of the paths, which matter
+most, have each quantile equally often.
 """
 
 from __future__ import annotations
@@ -12,21 +13,17 @@ from typing import Final
 
 STRATA: Final = 512
 """Quantiles are told apart so finely; what lies beyond the last is drawn from the tail."""
-_BLOCKS: Final = 64
+_DRAWS: Final = 1 << 15
 _MULTIPLIER, _INCREMENT, _MASK = 6364136223846793005, 1442695040888963407, (1 << 64) - 1  # Knuth's MMIX
 
 
 @cache
 def strata() -> tuple[int, ...]:
-    """Strata in random order: every run of :data:`STRATA` of them, from a multiple of it on, has each once."""
+    """Independent draws of a stratum, each equally likely."""
     state, drawn = 20_180_918, list[int]()
-    for _ in range(_BLOCKS):
-        block = list(range(STRATA))
-        for last in range(STRATA - 1, 0, -1):
-            state = (state * _MULTIPLIER + _INCREMENT) & _MASK
-            other = (state >> 33) % (last + 1)
-            block[last], block[other] = block[other], block[last]
-        drawn += block
+    for _ in range(_DRAWS):
+        state = (state * _MULTIPLIER + _INCREMENT) & _MASK
+        drawn.append((state >> 40) % STRATA)
     return tuple(drawn)
 
 

@@ -25,7 +25,7 @@ ESTIMATE_SPREAD: Final = 0.7
 """Standard deviation of the logarithm of true mean ÷ estimate: one in three is off by more than a factor of 2."""
 HISTORY_SPREAD: Final = 0.2
 """The same for the mean of earlier experiments of the same kind."""
-PRIOR_SIGMA: Final = 0.5
+PRIOR_SIGMA: Final = 0.7
 """Spread of the logarithm of durations about their mean, as long as nobody knows better …"""
 PRIOR_SIGMA_JOBS: Final = 2.0
 """… which weighs as much as so many jobs."""
@@ -35,9 +35,12 @@ FADING_JOBS: Final = 40.0
 """Where so many were seen it weighs half of that, and then less and less."""
 TAIL_JOBS: Final = 4.0
 """Its tail weighs as much as so many jobs beside the longest seen."""
+SMALL_SAMPLE: Final = 4.0
+"""Where as few were seen, the mean is half as well known as their variance says."""
 LONGEST_TAIL: Final = 0.9
 """Of log-excess: a mean of 1 or more has no expectation."""
 
+EULER: Final = 0.5772
 _STANDARD: Final = NormalDist()
 _FIT_STEPS: Final = 6
 _SHORTEST_SECONDS: Final = 1e-4
@@ -188,23 +191,30 @@ def _quantiles(atoms: list[tuple[float, float]]) -> tuple[float, ...]:
 
 
 def _tail(seen: Sequence[tuple[float, int]], location: float, sigma: float, beyond: float) -> float:
-    """Mean log-excess of the longest: the fitted one, and Hill's over the longest of those seen."""
+    """Mean log-excess of the longest: the fitted one, and Hill's over the longest of those seen.
+
+    Hill's is the mean of as many spacings, each an exponential draw. Without the largest of them it is as good, and
+    does not take the gap between two kinds of jobs for a tail.
+    """
     fitted = _log_excess(beyond, location, sigma)
+    if not seen:
+        return fitted
     wanted = max(3.0, math.sqrt(sum(number for _, number in seen)))
-    longest, logs, threshold = 0.0, 0.0, 0.0
-    for seconds, number in reversed(seen):
-        taken = min(number, wanted - longest)
-        threshold = math.log(seconds)
-        longest, logs = longest + taken, logs + taken * threshold
-        if longest >= wanted:
+    longest, total, largest = 0.0, 0.0, 0.0
+    for (seconds, number), shorter in zip(reversed(seen), [*reversed(seen[:-1]), None], strict=True):
+        longest = min(wanted, longest + number)
+        if longest >= wanted or shorter is None:
             break
-    excess = logs - longest * threshold
-    return min(LONGEST_TAIL, (TAIL_JOBS * fitted + excess) / (TAIL_JOBS + longest))
+        spacing = longest * math.log(seconds / shorter[0])
+        total, largest = total + spacing, max(largest, spacing)
+    number = longest - math.log(longest) - EULER  # what the largest of so many is expected to take away
+    return min(LONGEST_TAIL, (TAIL_JOBS * fitted + total - largest) / (TAIL_JOBS + max(0.0, number)))
 
 
 def _uncertainty(count: int, mean: float, variance: float, spread: float) -> float:
     """Of the mean, relatively: what the jobs seen leave open, and not more than the prior leaves."""
     if count == 0:
         return spread
-    sampled = math.log1p(variance / (mean * mean * count))
+    # of few jobs the variance is no better known than the mean
+    sampled = math.log1p(variance / (mean * mean) * (count + SMALL_SAMPLE) / (count * count))
     return math.sqrt(sampled * spread * spread / (sampled + spread * spread))
