@@ -67,7 +67,7 @@ class Situation:
     parameters: Parameters = DEFAULTS
     """What the description says to its policy."""
     advice: Advice | None = None
-    fallback: str = "deadline-paper"
+    fallback: str = "deadline-forecast"
     """The policy that decides while the policy service does not."""
 
     @property

@@ -77,7 +77,7 @@ class Window(Frozen):
 class Policy(Frozen):
     """How many containers: a policy by name, or a REST service that is asked (paper §III-A). A bare word is a name."""
 
-    name: Text = "deadline-paper"
+    name: Text = "deadline-forecast"
     margin: Duration = Field(default=0.0, ge=0)
     containers: WholeNumber | None = Field(default=None, ge=0, le=MAX_CONTAINERS)
     confidence: float = Field(default=0.95, strict=True, ge=0.5, le=0.999)
@@ -93,7 +93,7 @@ class Policy(Frozen):
     period: Duration | None = Field(default=None, gt=0)
     url: Url | None = None
     timeout: Duration = Field(default=5.0, gt=0, le=60)
-    fallback: Text = "deadline-paper"
+    fallback: Text = "deadline-forecast"
 
     @model_validator(mode="before")
     @classmethod

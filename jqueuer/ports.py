@@ -141,16 +141,32 @@ class JobLedger(Protocol):
     def claim(self, experiment_id: str, job_id: str, *, container: str, node: str) -> Claim | None:
         """The next attempt at a queued job under a fresh token, or None where there is nothing to run.
 
-        Nothing to run: done, running under a live lease, not yet due, experiment paused, cancelled or deleted.
+        Nothing to run: done, running under a live lease, not yet due, experiment paused, cancelled or deleted. A
+        running job that is open for a second copy (:meth:`hedge`) is given once more, to another container.
         """
 
     def renew(self, claim: Claim) -> Renewal:
-        """Heartbeat of a running attempt: extends the lease, and tells when to stop."""
+        """Heartbeat of a running attempt: extends the lease, and tells when to stop.
+
+        An attempt that another copy was faster than has lost its lease like one whose lease ran out.
+        """
 
     def finish(self, claim: Claim, attempt: Attempt, *, retry: bool = True) -> JobState | None:
         """Record how the attempt ended; the job's new state, or None if the token was no longer current.
 
         A failed attempt is re-queued while attempts are left and ``retry`` holds; the manager publishes it when due.
+        Of two copies the first that accomplishes the job decides: the other is recorded as cancelled, its token worth
+        nothing from then on. One that ends otherwise is recorded and leaves the job to the other.
+        """
+
+    def hedgeable(self, experiment_id: str, job_ids: Sequence[str]) -> set[str]:
+        """Those of the jobs that run, may run twice at the same time (``idempotent``), and had no second copy yet."""
+
+    def hedge(self, experiment_id: str, job_id: str) -> bool:
+        """Open a :meth:`hedgeable` job for one second claim; False, and no change, where it is none (any more).
+
+        Who repeats it before the copy was claimed hears True again: its message may be published once more. There is
+        at most one copy of a job, whatever becomes of it, until its user retries the job.
         """
 
     def counts(self, experiment_id: str) -> Counts:
@@ -194,7 +210,7 @@ class JobLedger(Protocol):
     def reap(self, experiment_id: str, limit: int = 1000) -> list[str]:
         """Re-queue the jobs whose lease ran out (:meth:`due` hands them out) and return their ids.
 
-        A job that lost its lease too often fails instead.
+        A job that lost its lease too often fails instead; one of which another copy runs goes on, and is not returned.
         """
 
     def release(self, experiment_id: str, container: str | None = None) -> list[str]:

@@ -136,6 +136,12 @@ class JobRecord(Frozen):
     not_before: float | None = None
     """When a failed job may run again."""
 
+    @property
+    def deciding(self) -> Attempt | None:
+        """The attempt whose outcome is the job's: the one that accomplished it, else the last."""
+        accomplished = (one for one in self.attempts if one.outcome is AttemptOutcome.ACCOMPLISHED)
+        return next(accomplished, self.attempts[-1] if self.attempts else None)
+
 
 class Claim(Frozen):
     """The right to run one attempt; worthless once the token is no longer current."""

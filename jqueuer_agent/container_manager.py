@@ -80,7 +80,7 @@ class ContainerManager:
             signal.pause()
         state = self._record(claim, ending)
         if state is None:
-            log.warning("outcome refused: the job was given to somebody else", job=job_id, token=claim.token)
+            log.warning("outcome refused: somebody else has the job, or was faster", job=job_id, token=claim.token)
         self.events.finished(claim, ending.attempt)
         if ending.container_gone:
             log.warning("the container ended with the job", job=job_id, container=self.spec.id)
@@ -128,9 +128,9 @@ class ContainerManager:
             self.spec.experiment_id, state=JobState.ACCOMPLISHED, offset=offset, limit=_PAGE
         ).jobs:
             for job in jobs:
-                last = job.attempts[-1]
-                for output in last.outputs:
-                    yield job.spec.id, last.number, output
+                if (attempt := job.deciding) is not None:
+                    for output in attempt.outputs:
+                        yield job.spec.id, attempt.number, output
             offset += _PAGE
 
 

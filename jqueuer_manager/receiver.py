@@ -19,9 +19,12 @@ import structlog
 from jqueuer.descriptor import read_description, read_job_line, read_jobs_header
 from jqueuer.errors import ConflictError, DescriptionError, Fault, JQueuerError, NotFoundError, UnsupportedError
 from jqueuer.model import Experiment, Job
+from jqueuer.quoting import InfeasibleError
 from jqueuer.records import ExperimentRecord
 from jqueuer.states import ExperimentState
+from jqueuer.workload import Workload
 from jqueuer_manager.inputs import InputCheck
+from jqueuer_manager.quotes import quote_of
 from jqueuer_manager.services import Services
 
 BATCH_JOBS: Final = 1000
@@ -42,6 +45,8 @@ class Submission:
     """The Idempotency-Key: the same key with the same body makes one experiment."""
     source: str = ""
     source_digest: str = ""
+    if_feasible: bool = False
+    """Refuse what cannot be promised."""
 
 
 @dataclass(frozen=True)
@@ -123,11 +128,19 @@ class Receiver:
                 if earlier := self._claim_key(submission.key, digest(), record.id):
                     return self._replay(earlier, instead_of=record.id)
                 holds_key = True
+            if submission.if_feasible:
+                self._refuse_infeasible(record, count)
             self._store.accept(record.id)
         except BaseException:
             self._discard(record.id, submission.key if holds_key else None)
             raise
         return Receipt(record.model_copy(update={"state": ExperimentState.RUNNING}), count)
+
+    def _refuse_infeasible(self, record: ExperimentRecord, jobs: int) -> None:
+        tasks = self._services.ledger.statistics(record.id).tasks_defined
+        found = quote_of(self._services, record.description, Workload(jobs, max(1, -(-tasks // jobs))))
+        if not found.feasible:
+            raise InfeasibleError(found)
 
     def _add_jobs(self, record: ExperimentRecord, jobs: Iterator[_Placed]) -> int:
         inputs = InputCheck(self._services.artifacts)

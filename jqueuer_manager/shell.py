@@ -20,6 +20,7 @@ from jqueuer.controller import (
     DeleteQueue,
     DestroyService,
     Finish,
+    Hedge,
     Journal,
     MoveTo,
     Observation,
@@ -33,9 +34,9 @@ from jqueuer.controller import (
 )
 from jqueuer.errors import EngineUnavailableError, NotFoundError
 from jqueuer.model import POST_JOB_ID, Job, Task
-from jqueuer.records import ExperimentRecord, JournalEntry
+from jqueuer.records import Counts, ExperimentRecord, JournalEntry, ServiceStatus
 from jqueuer.scheduling import Demand, Share
-from jqueuer.states import ExperimentState, JobState
+from jqueuer.states import ContainerState, ExperimentState, JobState
 from jqueuer_manager.adapters.policy_service import ask_policy
 from jqueuer_manager.history import history_of
 from jqueuer_manager.services import Services
@@ -142,10 +143,11 @@ class Shell:
         if self._history is None:
             self._history = history_of(services.experiments, services.ledger, record.description)
         post, post_problem = self._post(record)
+        counts = services.ledger.counts(self._id)
         observation = Observation(
             now=services.experiments.now(),
             record=record,
-            counts=services.ledger.counts(self._id),
+            counts=counts,
             statistics=services.ledger.statistics(self._id),
             measured=services.ledger.measured(self._id),
             history=self._history,
@@ -154,6 +156,7 @@ class Shell:
             share=share if record.description.container_name is None else None,
             queue_length=services.queue.length(self._id),
             delayed=services.ledger.delayed(self._id),
+            hedgeable=self._hedgeable(record, counts, service),
             post=post,
             post_problem=post_problem,
             advice=self._answer(),
@@ -167,6 +170,12 @@ class Shell:
             return self._services.experiments.get(self._id)
         except NotFoundError:
             return None
+
+    def _hedgeable(self, record: ExperimentRecord, counts: Counts, service: ServiceStatus | None) -> frozenset[str]:
+        if not record.description.hedge or counts.queued or service is None or not service.count(ContainerState.IDLE):
+            return frozenset()
+        running = [container.job for container in service.containers if container.job is not None]
+        return frozenset(self._services.ledger.hedgeable(self._id, running))
 
     def _post(self, record: ExperimentRecord) -> tuple[JobState | None, str]:
         if record.description.post is None:
@@ -199,6 +208,10 @@ class Shell:
                 self._republish()
             case CancelQueued():
                 services.ledger.cancel(self._id)
+            case Hedge(job_id=job_id, entry=entry):
+                if services.ledger.hedge(self._id, job_id):
+                    services.queue.publish(self._id, [job_id], again=True)
+                    self._journal(entry)
             case QueuePost():
                 self._queue_post()
             case DeleteQueue():

@@ -15,6 +15,8 @@ AS_GOOD: Final = 1.02
 AS_LIKELY: Final = 0.01
 LIKELY_ENOUGH: Final = 0.5
 """Where not even the best keeps the deadline so surely, the earliest end counts instead."""
+ALL_TRIED: Final = 48
+"""With contention every number up to it is tried, for more may be worse; above it some in equal proportions."""
 _SCANNED: Final = 12
 
 
@@ -94,11 +96,11 @@ def _bisected(enough: Callable[[int], bool], least: int, most: int) -> int | Non
 
 
 def _candidates(least: int, most: int) -> Iterator[int]:
-    """All numbers where they are few, else some in equal proportions."""
+    """The numbers that are tried, from the least possible on."""
     containers = least
     while containers < most:
         yield containers
-        containers += max(1, containers // _SCANNED)
+        containers += 1 if containers < ALL_TRIED else containers // _SCANNED
     yield most
 
 

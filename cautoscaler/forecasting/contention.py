@@ -15,6 +15,7 @@ from cautoscaler.measured import Concurrency
 
 PRIOR_EXPONENT_SPREAD: Final = 0.3
 LARGEST_EXPONENT: Final = 1.5
+_LEAST_SECONDS: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ def fit(concurrency: Sequence[Concurrency], *, variation: float) -> Contention:
     points = [
         (math.log(max(1, level.busy)), math.log(level.seconds / level.jobs), level.jobs)
         for level in concurrency
-        if level.jobs and level.seconds > 0
+        if level.jobs and level.seconds > _LEAST_SECONDS
     ]
     jobs = sum(number for _, _, number in points)
     if not jobs:
@@ -47,5 +48,8 @@ def fit(concurrency: Sequence[Concurrency], *, variation: float) -> Contention:
     exponent = min(LARGEST_EXPONENT, max(0.0, xy / (xx + noise)))
     if exponent < 0.02:
         return Contention()
-    reference = sum(level.jobs * max(1, level.busy) ** exponent for level in concurrency if level.seconds > 0) / jobs
+    reference = (
+        sum(level.jobs * max(1, level.busy) ** exponent for level in concurrency if level.seconds > _LEAST_SECONDS)
+        / jobs
+    )
     return Contention(exponent, reference)

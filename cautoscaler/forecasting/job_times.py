@@ -207,8 +207,8 @@ def _tail(seen: Sequence[tuple[float, int]], location: float, sigma: float, beyo
             break
         spacing = longest * math.log(seconds / shorter[0])
         total, largest = total + spacing, max(largest, spacing)
-    number = longest - math.log(longest) - EULER  # what the largest of so many is expected to take away
-    return min(LONGEST_TAIL, (TAIL_JOBS * fitted + total - largest) / (TAIL_JOBS + max(0.0, number)))
+    counted = max(0.0, longest - math.log(longest) - EULER)  # the largest of so many takes away a part of them
+    return min(LONGEST_TAIL, (TAIL_JOBS * fitted + total - largest) / (TAIL_JOBS + counted))
 
 
 def _uncertainty(count: int, mean: float, variance: float, spread: float) -> float:

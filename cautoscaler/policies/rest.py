@@ -47,4 +47,4 @@ def _answered(situation: Situation) -> bool:
 
 def _fallback(situation: Situation) -> Policy:
     # a policy service that stands in for itself would never come to an end
-    return get("deadline-paper" if situation.fallback == Rest.name else situation.fallback)
+    return get("deadline-forecast" if situation.fallback == Rest.name else situation.fallback)

@@ -8,7 +8,7 @@ import stamina.instrumentation
 import typer
 
 from jqueuer import __version__
-from jqueuer.cli import changing, describing, looking, processes, results, running, submitting
+from jqueuer.cli import changing, describing, looking, processes, quoting, results, running, simulating, submitting
 from jqueuer.cli.exits import EXIT_CODES, GuardedGroup
 from jqueuer.cli.output import tell
 
@@ -22,7 +22,7 @@ app = typer.Typer(
     help="Run thousands of container jobs before a deadline, with as few containers as that takes.",
     epilog=EXIT_CODES,
 )
-for group in (running, processes, submitting, looking, results, changing, describing):
+for group in (running, processes, submitting, quoting, looking, results, changing, describing, simulating):
     group.add_commands(app)
 
 

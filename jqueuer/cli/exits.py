@@ -16,7 +16,8 @@ from jqueuer.errors import DescriptionError, Fault, JQueuerError, SettingsError
 EXIT_CODES = (
     "Exit codes: 0 done, or the experiment is accomplished · 1 the experiment failed or was cancelled · "
     "2 wrong usage or description · 3 the manager did not answer or refused, or nothing could be started · "
-    "4 accomplished after its deadline, with --strict-deadline · 130 interrupted"
+    "4 accomplished after its deadline, with --strict-deadline · 5 not feasible: quote, submit --if-feasible · "
+    "130 interrupted"
 )
 
 
@@ -28,6 +29,7 @@ class Exit(IntEnum):
     WRONG = 2
     REFUSED = 3
     LATE = 4
+    INFEASIBLE = 5
     INTERRUPTED = 130
 
 

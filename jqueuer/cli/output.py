@@ -57,6 +57,11 @@ def duration(seconds: float | None) -> str:
     return sign + (f"{size:.1f}s" if size < 9.95 else format_duration(float(round(size))))
 
 
+def percent(probability: float) -> str:
+    """A probability in whole percent, rounded down: what is promised is not made to look surer than it is."""
+    return f"{int(100 * probability + 1e-9)} %"
+
+
 def counted(count: int, noun: str) -> str:
     """``1 job``, ``2 jobs``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -13,7 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from jqueuer.cli.output import duration, err
+from jqueuer.cli.output import duration, err, percent
 
 LINE_SECONDS: Final = 2.0
 """The least time between two lines, unless the state changed."""
@@ -110,11 +110,9 @@ def _deadline(experiment: dict[str, Any], now: float) -> str:
     parts, left = [], experiment["seconds_left"]
     if left is not None:
         parts.append(f"{duration(left)} left" if left >= 0 else f"{duration(-left)} after the deadline")
-    finish_at = (experiment["forecast"] or {}).get("finish_at")
-    if finish_at is not None:
-        text = f"forecast: ends in {duration(max(0.0, finish_at - now))}"
-        if experiment["deadline_at"] is not None:
-            margin = experiment["deadline_at"] - finish_at
-            text += f", {duration(abs(margin))} {'early' if margin >= 0 else 'late'}"
-        parts.append(text)
+    if (forecast := experiment["forecast"]) is not None:
+        p50, p95 = (duration(max(0.0, forecast[name] - now)) for name in ("finish_at", "p95_at"))
+        parts.append(f"forecast: ends in {p50} (P95 {p95})")
+        if forecast["probability"] is not None:
+            parts.append(f"{percent(forecast['probability'])} in time")
     return ", ".join(parts)

@@ -12,10 +12,10 @@ from jqueuer.client.submission import submit_file
 from jqueuer.errors import DescriptionError
 
 
-def send_file(client: Client, file: Path) -> dict[str, Any]:
+def send_file(client: Client, file: Path, *, if_feasible: bool = False) -> dict[str, Any]:
     """Submit the description with its inputs, and pass on what its user should know; the manager's answer."""
     try:
-        answer = submit_file(file, client)
+        answer = submit_file(file, client, if_feasible=if_feasible)
     except DescriptionError as error:
         raise WrongFileError(file, error.faults) from None
     for notice in answer["notices"]:

@@ -11,6 +11,7 @@ from jqueuer.cli.exits import exit_code
 from jqueuer.cli.options import DEFAULT_URL, AsJson, DescriptionFile, ExperimentId, StrictDeadline, Url, examples
 from jqueuer.cli.output import counted, say, tell, tell_json
 from jqueuer.cli.progress import Show, progress
+from jqueuer.cli.quoting import send_if_feasible
 from jqueuer.cli.report import tell_summary
 from jqueuer.cli.sending import send_file
 from jqueuer.client import Client
@@ -18,7 +19,7 @@ from jqueuer.client import Client
 
 def add_commands(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    app.command(epilog=examples("jqueuer submit sweep.yaml", "jqueuer submit sweep.yaml --wait --json"))(submit)
+    app.command(epilog=examples("jqueuer submit sweep.yaml", "jqueuer submit sweep.yaml --if-feasible --wait"))(submit)
     app.command(epilog=examples("jqueuer wait sweep-7k2m && jqueuer results sweep-7k2m --download out"))(wait)
     app.command(epilog=examples("jqueuer watch sweep-7k2m", "jqueuer watch sweep-7k2m --json | jq .jobs"))(watch)
 
@@ -26,6 +27,9 @@ def add_commands(app: typer.Typer) -> None:
 def submit(
     file: DescriptionFile,
     wait_for_end: Annotated[bool, typer.Option("--wait", help="Stay until it has ended, and summarise.")] = False,
+    if_feasible: Annotated[
+        bool, typer.Option("--if-feasible", help="Send nothing and exit with 5 if the deadline cannot be promised.")
+    ] = False,
     strict_deadline: StrictDeadline = False,
     url: Url = DEFAULT_URL,
     as_json: AsJson = False,
@@ -33,7 +37,7 @@ def submit(
     """Submit an experiment, with the files it names, to a manager."""
     read_file(file)
     with Client(url) as client:
-        answer = send_file(client, file)
+        answer = send_if_feasible(client, file, as_json) if if_feasible else send_file(client, file)
         if wait_for_end:
             if not as_json:
                 say(f"{answer['id']}: {counted(answer['jobs'], 'job')} submitted")

@@ -47,10 +47,15 @@ class Client:
         idempotency_key: str | None = None,
         source: str = "",
         source_digest: str = "",
+        if_feasible: bool = False,
     ) -> dict[str, Any]:
-        """Submit a description; without a key of the caller's one is made up, so that repeating it is safe."""
+        """Submit a description; without a key of the caller's one is made up, so that repeating it is safe.
+
+        With ``if_feasible`` what cannot be promised is refused: an error of kind ``infeasible``, whose ``problem``
+        has the ``quote``.
+        """
         headers = {"Content-Type": content_type, "Idempotency-Key": idempotency_key or uuid.uuid4().hex}
-        query = {"source": source, "source_digest": source_digest}
+        query = {"source": source, "source_digest": source_digest, "if_feasible": "true" if if_feasible else None}
         return self._json("POST", "/experiments", data=data, headers=headers, params=query)
 
     def submit_stream(
@@ -60,14 +65,25 @@ class Client:
         idempotency_key: str | None = None,
         source: str = "",
         source_digest: str = "",
+        if_feasible: bool = False,
     ) -> dict[str, Any]:
         """Submit a header line and then a job per line, as they come; never repeated by itself."""
         headers = {"Content-Type": "application/x-ndjson"}
         if idempotency_key is not None:
             headers["Idempotency-Key"] = idempotency_key
-        query = {"source": source, "source_digest": source_digest}
+        query = {"source": source, "source_digest": source_digest, "if_feasible": "true" if if_feasible else None}
         body = _blocks(lines)
         return self._json("POST", "/experiments", repeatable=False, data=body, headers=headers, params=query)
+
+    def quote_bytes(self, data: bytes, content_type: str = "application/yaml", *, source: str = "") -> dict[str, Any]:
+        """What could be promised about this description."""
+        headers = {"Content-Type": content_type}
+        return self._json("POST", "/quotes", data=data, headers=headers, params={"source": source})
+
+    def quote_stream(self, lines: Iterable[str | bytes]) -> dict[str, Any]:
+        """The same for a header line and then a job per line."""
+        headers = {"Content-Type": "application/x-ndjson"}
+        return self._json("POST", "/quotes", repeatable=False, data=_blocks(lines), headers=headers)
 
     def upload_input(self, path: Path) -> str:
         """Send a file if the manager does not have it; its SHA-256."""

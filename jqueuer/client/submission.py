@@ -29,7 +29,9 @@ class Prepared:
     """The experiment's line and its jobs', to be sent as they come."""
 
 
-def submit_file(path: Path, client: Client, *, idempotency_key: str | None = None) -> dict[str, Any]:
+def submit_file(
+    path: Path, client: Client, *, idempotency_key: str | None = None, if_feasible: bool = False
+) -> dict[str, Any]:
     """Submit a description file with its inputs; the manager's answer.
 
     Raises :class:`~jqueuer.errors.DescriptionError` for faults in the file, before anything is sent, and
@@ -37,11 +39,20 @@ def submit_file(path: Path, client: Client, *, idempotency_key: str | None = Non
     """
     prepared = prepare(path, client)
     source, digest = source_of(path)
+    said: dict[str, Any] = {"source": source, "source_digest": digest, "if_feasible": if_feasible}
     if prepared.document is not None:
-        return client.submit_bytes(
-            prepared.document, idempotency_key=idempotency_key, source=source, source_digest=digest
-        )
-    return client.submit_stream(prepared.lines, idempotency_key=idempotency_key, source=source, source_digest=digest)
+        return client.submit_bytes(prepared.document, idempotency_key=idempotency_key, **said)
+    return client.submit_stream(prepared.lines, idempotency_key=idempotency_key, **said)
+
+
+def quote_file(path: Path, client: Client) -> dict[str, Any]:
+    """What the manager could promise about a description file; its inputs stay where they are."""
+    if path.suffix in LINES_SUFFIXES:
+        with path.open("rb") as lines:
+            return client.quote_stream(lines)
+    base, data = path.resolve().parent, path.read_bytes()
+    native = read_description(data, source=str(path), base=base).dialect == "native"
+    return client.quote_bytes(inline_files(data, base) if native else data, source=str(path.resolve()))
 
 
 def source_of(path: Path) -> tuple[str, str]:

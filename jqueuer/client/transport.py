@@ -20,12 +20,26 @@ _TRANSIENT: Final = (requests.ConnectionError, requests.Timeout)
 class ClientError(JQueuerError):
     """The manager refused a request, or did not answer."""
 
-    def __init__(self, detail: str, *, status: int | None = None, faults: tuple[Fault, ...] = ()) -> None:
+    def __init__(
+        self,
+        detail: str,
+        *,
+        status: int | None = None,
+        faults: tuple[Fault, ...] = (),
+        problem: Mapping[str, Any] | None = None,
+    ) -> None:
         self.detail = detail
         self.status = status
         """The HTTP status; None where there was no answer."""
         self.faults = faults
+        self.problem = problem or {}
+        """All that the manager said about it (RFC 9457)."""
         super().__init__(detail)
+
+    @property
+    def kind(self) -> str:
+        """The kind of problem, as docs/api.md lists them: ``conflict``, say; empty where there was no answer."""
+        return str(self.problem.get("type", "")).rpartition(":")[2]
 
 
 class _UnavailableError(Exception):
@@ -104,7 +118,7 @@ def error_of(response: requests.Response) -> ClientError:
     try:
         body = response.json()
         faults = tuple(Fault(**fault) for fault in body.get("faults", ()))
-        return ClientError(str(body["detail"]), status=response.status_code, faults=faults)
+        return ClientError(str(body["detail"]), status=response.status_code, faults=faults, problem=body)
     except (ValueError, KeyError, TypeError, AttributeError):
         return ClientError(f"{response.status_code} {response.reason}", status=response.status_code)
 

@@ -15,6 +15,7 @@ from jqueuer.controller.commands import (
     DeleteQueue,
     DestroyService,
     Finish,
+    Hedge,
     Journal,
     MoveTo,
     PublishNext,
@@ -25,8 +26,9 @@ from jqueuer.controller.commands import (
 )
 from jqueuer.controller.control import step
 from jqueuer.controller.demanding import demand_of
+from jqueuer.controller.forecasting import Forecast, forecast_of
 from jqueuer.controller.observation import ControllerState, Observation
-from jqueuer.controller.situation import forecast_of, phase_of, policy_name
+from jqueuer.controller.situation import phase_of, policy_name
 
 __all__ = [
     "AskPolicy",
@@ -38,6 +40,8 @@ __all__ = [
     "DeleteQueue",
     "DestroyService",
     "Finish",
+    "Forecast",
+    "Hedge",
     "Journal",
     "MoveTo",
     "Observation",

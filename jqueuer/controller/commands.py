@@ -60,6 +60,19 @@ class CancelQueued:
 
 
 @dataclass(frozen=True, slots=True)
+class Hedge:
+    """Let a second container run a running job, too; the journal tells it unless the job has ended meanwhile."""
+
+    job_id: str
+    entry: JournalEntry
+
+    @property
+    def reason(self) -> str:
+        """Why this job, and now."""
+        return self.entry.reason
+
+
+@dataclass(frozen=True, slots=True)
 class QueuePost:
     """Add the post command unless it is there, and publish its message in any case."""
 
@@ -128,6 +141,7 @@ Command = (
     | PublishNext
     | RepublishQueued
     | CancelQueued
+    | Hedge
     | QueuePost
     | DeleteQueue
     | MoveTo

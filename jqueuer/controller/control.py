@@ -3,7 +3,8 @@
 ::
 
              ┌────────────── running ──────────────┐
-             │ jobs left: create, publish, scale   │◄──resume──┐
+             │ jobs left: create, scale, publish,  │◄──resume──┐
+             │ hedge                               │           │
              └──┬──────────────┬───────────────────┘           │
                 │ none left    └──────────────pause──────► paused: request no container
         post?   ▼
@@ -23,6 +24,7 @@ from typing import Final
 
 from jqueuer.controller.commands import Commands, CreateService, DestroyService, Journal, ScaleService
 from jqueuer.controller.ending import end, release, run_post
+from jqueuer.controller.hedging import hedge
 from jqueuer.controller.observation import ControllerState, Observation
 from jqueuer.controller.partial import give_up_jobs
 from jqueuer.controller.publishing import publish
@@ -79,7 +81,8 @@ def _act(
         return state, given_up
     state, scaling = scale(state, observation, record)
     state, publishing = publish(state, observation, record)
-    return state, (*scaling, *publishing)
+    state, hedging = hedge(state, observation, record, scaling)
+    return state, (*scaling, *publishing, *hedging)
 
 
 def _pause(

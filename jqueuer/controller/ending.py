@@ -86,12 +86,17 @@ def _finish(
     # the service goes first: if this is interrupted, the experiment is still active and somebody tries again
     if observation.service is not None:
         commands.append(DestroyService(reason))
+    start_seconds = state.starts.mean_seconds  # for the forecast of the next experiment of this kind
     entry = JournalEntry(
         at=observation.now,
         action="finish",
         containers=0,
         reason=reason,
-        inputs={"state": outcome.value, **observation.counts.model_dump()},
+        inputs={
+            "state": outcome.value,
+            **observation.counts.model_dump(),
+            "start_seconds": None if start_seconds is None else round(start_seconds, 3),
+        },
     )
     commands += [DeleteQueue(reason), Finish(outcome, (record.state,), reason), Journal(entry)]
     return replace(state.at_rest(), released_at=observation.now), tuple(commands)

@@ -35,6 +35,8 @@ class Observation:
     queue_length: int = 0
     delayed: int = 0
     """Queued jobs whose back-off has not ended. Too low a number costs an idle republication now and then."""
+    hedgeable: frozenset[str] = frozenset()
+    """Running jobs of which a second copy may be started; not looked up where there is no use for one."""
     post: JobState | None = None
     """The post command's state; None while it was not queued."""
     post_problem: str = ""
@@ -78,6 +80,8 @@ class ControllerState:
     republished_at: float | None = None
     noted: tuple[Verdict, Basis, int] | None = None
     """What the last decision in the journal was like; the same again is not worth an entry."""
+    hedged: frozenset[str] = frozenset()
+    """Running jobs of which a second copy was asked for."""
     problems_told: tuple[tuple[str, float], ...] = ()
     """The orchestrator's complaints, without their numbers, and when the journal told them."""
     wanted: int | None = None

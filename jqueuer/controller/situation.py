@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from cautoscaler import Advice, ContainerCounts, Forecast, Situation, forecast
+from cautoscaler import Advice, ContainerCounts, Situation
 from jqueuer.controller.observation import ControllerState, Observation
 from jqueuer.controller.parameters import parameters_of
 from jqueuer.model import Experiment
@@ -36,8 +36,9 @@ def situation_of(
     """The situation a policy judges."""
     description, counts, now = record.description, observation.counts, observation.now
     containers = () if observation.service is None else observation.service.containers
-    running = [one for one in containers if one.state is ContainerState.BUSY]
-    draining = [one for one in containers if one.state is ContainerState.DRAINING and one.job is not None]
+    copied = _older_copies(containers) if description.hedge else frozenset[str]()
+    running = [one for one in containers if one.state is ContainerState.BUSY and one.id not in copied]
+    draining = [one for one in containers if one.state is ContainerState.DRAINING and one.job and one.id not in copied]
     lifetimes = sum(max(0.0, now - one.started_at) for one in containers)
     return Situation(
         now=now,
@@ -72,16 +73,15 @@ def situation_of(
     )
 
 
+def _older_copies(containers: tuple[ContainerStatus, ...]) -> frozenset[str]:
+    """The containers whose job a younger copy runs, too: a job counts once, and its copy is likely to end first."""
+    holders = sorted((one for one in containers if one.job is not None), key=lambda one: one.busy_since or 0.0)
+    youngest = {one.job: one.id for one in holders}
+    return frozenset(one.id for one in holders if youngest[one.job] != one.id)
+
+
 def _running_seconds(container: ContainerStatus, now: float) -> float:
     return 0.0 if container.busy_since is None else max(0.0, now - container.busy_since)
-
-
-def forecast_of(observation: Observation) -> Forecast:
-    """When the experiment will end at the pace of the containers that work or could work now."""
-    counts, statistics = observation.counts, observation.statistics
-    mean = statistics.job_seconds / counts.accomplished if counts.accomplished else None
-    working = observation.containers(ContainerState.IDLE, ContainerState.BUSY)
-    return forecast(now=observation.now, jobs_left=counts.left, mean_job_seconds=mean, working=working)
 
 
 def policy_request(state: ControllerState, observation: Observation, record: ExperimentRecord) -> dict[str, Any]:

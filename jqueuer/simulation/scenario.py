@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -77,6 +77,8 @@ class Scenario(Frozen):
     cluster: Cluster = Cluster()
     failures: float = Field(default=0.0, ge=0, lt=1)
     """The chance that an attempt fails, at its end; ``experiment.on_failure`` says what follows."""
+    failing: tuple[Annotated[WholeNumber, Field(ge=0, le=255)], ...] = ()
+    """Instead of a chance: how many attempts of each job fail before one is accomplished, in the order of the jobs."""
     node_loss: tuple[NodeLoss, ...] = ()
     changes: tuple[Change, ...] = ()
     lease: Duration = Field(default=30.0, gt=0)
@@ -104,6 +106,10 @@ class Scenario(Frozen):
             raise ValueError("a policy service cannot be asked in virtual time: give a policy by name")
         if experiment.container_name is not None:
             raise ValueError("the user's own service is never scaled: leave container_name out")
+        if self.failing and len(self.failing) != self.jobs:
+            raise ValueError(f"failing has {len(self.failing)} numbers: expected one for each of the {self.jobs} jobs")
+        if self.failing and self.failures:
+            raise ValueError("give the chance of failures, or the failing attempts of each job, not both")
         for loss in self.node_loss:
             if loss.node > nodes:
                 raise ValueError(f"node {loss.node} is lost, but there are only {nodes}")

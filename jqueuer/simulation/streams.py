@@ -26,6 +26,8 @@ def works(scenario: Scenario, seed: int) -> array[float]:
 
 def failures(scenario: Scenario, seed: int) -> bytes | None:
     """How many attempts of every job fail before one would be accomplished; None where none ever fails."""
+    if scenario.failing:
+        return bytes(scenario.failing)
     chance = scenario.failures
     if not chance:
         return None

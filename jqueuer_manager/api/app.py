@@ -17,7 +17,7 @@ DOCUMENT = f"{PREFIX}/openapi.json"
 
 
 def create_app(services: Services) -> OpenAPI:
-    """The WSGI application over the given ports; it keeps no state of its own."""
+    """The WSGI application over the given ports; it keeps no state of its own but forecasts, for a second."""
     app = OpenAPI(
         "jqueuer_manager",
         info={

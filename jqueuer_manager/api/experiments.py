@@ -12,10 +12,11 @@ from pydantic import ValidationError
 from jqueuer.errors import ConflictError, DescriptionError, EngineUnavailableError
 from jqueuer.records import JournalEntry, ServiceStatus
 from jqueuer.summary import summarize
-from jqueuer_manager.api import submit
+from jqueuer_manager.api import quotes, submit
 from jqueuer_manager.api.answers import answer
 from jqueuer_manager.api.bodies import read_json
 from jqueuer_manager.api.changes import Change, amendment, change_schema
+from jqueuer_manager.api.forecasts import Forecasts
 from jqueuer_manager.api.lifecycle import refuse_unsettled
 from jqueuer_manager.api.parameters import PREFIX, ExperimentPath, ExperimentsQuery, JournalQuery, next_link
 from jqueuer_manager.api.problems import documented, faults_of
@@ -38,7 +39,8 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
         abp_responses=documented(422, 503),
     )
     submit.add_routes(routes, services, receiver)
-    store, ledger = services.experiments, services.ledger
+    quotes.add_routes(routes, services)
+    store, ledger, forecasts = services.experiments, services.ledger, Forecasts(services)
 
     @routes.get("/experiments", operation_id="listExperiments", responses={200: ExperimentList})
     def listing(query: ExperimentsQuery) -> Response:
@@ -55,7 +57,7 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
     )
     def detail(path: ExperimentPath) -> Response:
         """Show one experiment: state, jobs, containers, forecast."""
-        return answer(_detail(services, path.experiment_id))
+        return answer(_detail(services, forecasts, path.experiment_id))
 
     @routes.get(
         "/experiments/<experiment_id>/summary", operation_id="getSummary", responses={200: Summary, **documented(404)}
@@ -92,7 +94,7 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
         amended = amendment(wish, record, store.now())
         store.amend(record.id, deadline_at=amended.deadline_at, minimum=amended.minimum, maximum=amended.maximum)
         store.journal(record.id, JournalEntry(at=store.now(), action="amend", reason=amended.reason))
-        return answer(_detail(services, record.id))
+        return answer(_detail(services, forecasts, record.id))
 
     @routes.delete(
         "/experiments/<experiment_id>", operation_id="deleteExperiment", responses={204: None, **documented(404, 409)}
@@ -111,22 +113,24 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
     return routes
 
 
-def _detail(services: Services, experiment_id: str) -> ExperimentDetail:
+def _detail(services: Services, forecasts: Forecasts, experiment_id: str) -> ExperimentDetail:
     store, ledger = services.experiments, services.ledger
     record = store.get(experiment_id)
+    counts, statistics = ledger.counts(experiment_id), ledger.statistics(experiment_id)
+    decisions = store.decisions(experiment_id, limit=_DECISIONS_LOOKED_AT)
+    now = store.now()
+    try:
+        status = services.orchestrator.status(experiment_id)
+        forecast = forecasts.of(record, counts, statistics, status, decisions, now)
+    except EngineUnavailableError as error:
+        status, forecast = ServiceStatus(requested=0, problem=f"the containers cannot be seen: {error}"), None
     return experiment_detail(
         record,
-        ledger.counts(experiment_id),
-        ledger.statistics(experiment_id),
-        status=_status(services, experiment_id),
+        counts,
+        statistics,
+        status=status,
         settled=experiment_id not in store.active(),
-        decisions=store.decisions(experiment_id, limit=_DECISIONS_LOOKED_AT),
-        now=store.now(),
+        decisions=decisions,
+        forecast=forecast,
+        now=now,
     )
-
-
-def _status(services: Services, experiment_id: str) -> ServiceStatus | None:
-    try:
-        return services.orchestrator.status(experiment_id)
-    except EngineUnavailableError as error:
-        return ServiceStatus(requested=0, problem=f"the containers cannot be seen: {error}")

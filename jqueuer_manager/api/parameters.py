@@ -97,6 +97,15 @@ class SubmitQuery(Query):
 
     source: Annotated[str, Field(max_length=4096, description="The file the description came from")] = ""
     source_digest: Annotated[str, Field(max_length=128, description="Checksum of that file")] = ""
+    if_feasible: Annotated[
+        bool, Field(description="Refuse it, with a counter-offer, unless its quote is that it is feasible")
+    ] = False
+
+
+class QuoteQuery(Query):
+    """What names an experiment that has no name."""
+
+    source: Annotated[str, Field(max_length=4096, description="The file the description came from")] = ""
 
 
 class SubmitHeader(BaseModel):

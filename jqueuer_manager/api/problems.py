@@ -22,6 +22,8 @@ from jqueuer.errors import (
     TooLargeError,
     UnsupportedError,
 )
+from jqueuer.quoting import InfeasibleError, Quote
+from jqueuer_manager.api.schemas import QuoteModel
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER_SECONDS: Final = 2
@@ -35,6 +37,7 @@ _log: Final = structlog.get_logger(__name__)
 _STATUS: Final[Mapping[type[JQueuerError], tuple[HTTPStatus, str]]] = {
     DescriptionError: (HTTPStatus.UNPROCESSABLE_ENTITY, "description"),
     UnsupportedError: (HTTPStatus.UNPROCESSABLE_ENTITY, "unsupported"),
+    InfeasibleError: (HTTPStatus.UNPROCESSABLE_ENTITY, "infeasible"),
     TooLargeError: (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large"),
     NotFoundError: (HTTPStatus.NOT_FOUND, "not-found"),
     ConflictError: (HTTPStatus.CONFLICT, "conflict"),
@@ -59,10 +62,17 @@ class Problem(BaseModel):
     status: int
     detail: str = Field(description="What was wrong, and what would be right")
     faults: list[FaultModel] = Field(default=[], description="Every fault of a description or of parameters")
+    quote: QuoteModel | None = Field(default=None, description="Of what is infeasible, with the counter-offer")
 
 
 def problem(
-    status: int, kind: str, detail: str, *, faults: Iterable[Fault] = (), headers: Mapping[str, str] | None = None
+    status: int,
+    kind: str,
+    detail: str,
+    *,
+    faults: Iterable[Fault] = (),
+    quote: Quote | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
     """The response for one problem."""
     listed = list(faults)
@@ -72,8 +82,10 @@ def problem(
         status=status,
         detail=detail,
         faults=[FaultModel(**fault.as_dict()) for fault in listed[:MAX_FAULTS]],
+        quote=None if quote is None else QuoteModel.of(quote),
     )
-    response = Response(body.model_dump_json(), status, content_type=MEDIA_TYPE)
+    content = body.model_dump_json(exclude={"quote"} if quote is None else None)
+    response = Response(content, status, content_type=MEDIA_TYPE)
     response.headers.update(headers or {})
     return response
 
@@ -116,6 +128,8 @@ def _ours(error: JQueuerError) -> Response:
         first = error.faults[0] if count else "the description has faults"
         detail = str(first) if count <= 1 else f"{count} faults; the first: {first}"
         return problem(status, kind, detail, faults=error.faults)
+    if isinstance(error, InfeasibleError):
+        return problem(status, kind, str(error), quote=error.quote)
     retry = {"Retry-After": str(RETRY_AFTER_SECONDS)} if status is HTTPStatus.SERVICE_UNAVAILABLE else None
     return problem(status, kind, str(error), headers=retry)
 

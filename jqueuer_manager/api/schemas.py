@@ -5,10 +5,12 @@ Moments are seconds since the epoch (``…_at``), durations seconds, sizes bytes
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import BaseModel, Field
 
+from jqueuer.quoting import Quote
 from jqueuer.records import CommandResult, JournalEntry, Statistics
 from jqueuer.states import AttemptOutcome, ExperimentState, JobState, Phase
 
@@ -75,10 +77,14 @@ class Containers(BaseModel):
 
 
 class ForecastModel(BaseModel):
-    """When the experiment will end if all goes on as it does."""
+    """When the last job will end if the containers stay as many as they are."""
 
-    finish_at: float | None
-    basis: str
+    finish_at: float = Field(description="As likely earlier as later: the P50")
+    p80_at: float = Field(description="Until then with 80 %")
+    p95_at: float = Field(description="Until then with 95 %")
+    probability: float | None = Field(description="To be done before the deadline; null without one")
+    containers: int = Field(description="The number it is for")
+    basis: str = Field(description="What it rests on")
 
 
 class ExperimentDetail(ExperimentItem):
@@ -88,7 +94,7 @@ class ExperimentDetail(ExperimentItem):
     settled: bool = Field(description="Ended, and nothing of it runs any more")
     containers: Containers
     seconds_left: float | None = Field(description="Until the deadline; negative after it; null where it is over")
-    forecast: ForecastModel | None = Field(description="null where it is over")
+    forecast: ForecastModel | None = Field(description="null where no jobs are being run")
     statistics: Statistics
     notices: list[str]
     problem: str = Field(description="The problem of its containers")
@@ -237,6 +243,46 @@ class Limits(BaseModel):
     max_input_bytes: int
     max_jobs: int
     max_page: int
+
+
+class OfferModel(BaseModel):
+    """What is to be expected of one number of containers, all asked for at the beginning."""
+
+    containers: int
+    p50_seconds: float = Field(description="From the receipt until the last job has ended: as likely less as more")
+    p80_seconds: float
+    p95_seconds: float
+    probability: float | None = Field(description="To keep the deadline, margin taken off; null without one")
+    container_hours: float
+    cost: float | None = Field(description="null without a price")
+
+
+class QuoteModel(BaseModel):
+    """Whether an experiment can be promised, and what it would take; durations from the receipt."""
+
+    feasible: bool = Field(description="Deadline and budget are kept with the confidence wanted")
+    reason: str
+    jobs: int
+    confidence: float
+    deadline_seconds: float | None
+    margin_seconds: float
+    earliest_deadline_seconds: float | None = Field(
+        description="The earliest deadline that is feasible; null where the budget does not pay for any"
+    )
+    containers: int | None = Field(description="The fewest that keep it; null where none do, or nothing is to be kept")
+    policy: str
+    policy_containers: int | None = Field(description="What the policy begins with; null for a policy service")
+    budget_container_hours: float | None
+    price_per_container_hour: float | None
+    start_seconds: float | None = Field(description="How long containers took to start; null where never measured")
+    history_jobs: int = Field(description="Jobs of earlier experiments of the same image and name")
+    basis: str = Field(description="What it rests on")
+    curve: list[OfferModel] = Field(description="Fewest containers first")
+
+    @classmethod
+    def of(cls, quote: Quote) -> QuoteModel:
+        """The quote as the API answers with it."""
+        return cls.model_validate(asdict(quote))
 
 
 class Health(BaseModel):

@@ -21,7 +21,7 @@ YAML: Final = frozenset({"application/yaml", "application/x-yaml", "text/yaml", 
 LINES: Final = frozenset({"application/x-ndjson", "application/jsonl"})
 
 _OBJECT: Final = {"type": "object", "description": "An experiment: `jqueuer schema` prints its JSON Schema"}
-_BODY: Final[dict[str, Any]] = {
+BODY: Final[dict[str, Any]] = {
     "description": "A description (native or of 2018), or one line of global parameters and then a job per line",
     "content": {
         "application/json": {"schema": _OBJECT},
@@ -37,13 +37,13 @@ def add_routes(routes: APIBlueprint, services: Services, receiver: Receiver) -> 
     @routes.post(
         "/experiments",
         operation_id="submitExperiment",
-        request_body=_BODY,
+        request_body=BODY,
         responses={201: Submitted, **documented(400, 409, 413, 415)},
     )
     def submit(header: SubmitHeader, query: SubmitQuery) -> Response:
         """Submit an experiment; it runs from now on."""
         media_type = require_media_type(JSON | YAML | LINES)
-        submission = Submission(header.key, query.source, query.source_digest)
+        submission = Submission(header.key, query.source, query.source_digest, query.if_feasible)
         body = Body(request, services.settings.max_body_bytes)
         if media_type in LINES:
             return _created(receiver.receive_lines(body.buffered(), body.sha256, submission))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from cautoscaler import forecast
-from jqueuer.controller import phase_of
+from jqueuer.controller import Forecast, phase_of
 from jqueuer.model import POST_JOB_ID
 from jqueuer.records import (
     Attempt,
@@ -18,7 +17,7 @@ from jqueuer.records import (
     ServiceStatus,
     Statistics,
 )
-from jqueuer.states import ContainerState, ExperimentState
+from jqueuer.states import ContainerState
 from jqueuer_manager.api.parameters import PREFIX
 from jqueuer_manager.api.schemas import (
     AttemptModel,
@@ -70,6 +69,7 @@ def experiment_detail(
     status: ServiceStatus | None,
     settled: bool,
     decisions: list[JournalEntry],
+    forecast: Forecast | None,
     now: float,
 ) -> ExperimentDetail:
     """An experiment with everything known about it; the decisions are the latest, oldest first."""
@@ -81,9 +81,7 @@ def experiment_detail(
         settled=settled,
         containers=_containers(record, service, decisions),
         seconds_left=None if over or record.deadline_at is None else round(record.deadline_at - now, 3),
-        forecast=None
-        if over or record.state is ExperimentState.PAUSED
-        else _forecast(counts, statistics, service, now),
+        forecast=None if forecast is None else _forecast(forecast),
         statistics=statistics,
         notices=list(record.notices),
         problem=service.problem,
@@ -120,11 +118,15 @@ def _containers(record: ExperimentRecord, service: ServiceStatus, decisions: lis
     )
 
 
-def _forecast(counts: Counts, statistics: Statistics, service: ServiceStatus, now: float) -> ForecastModel:
-    mean_seconds = statistics.job_seconds / counts.accomplished if counts.accomplished else None
-    working = service.count(ContainerState.IDLE, ContainerState.BUSY)
-    found = forecast(now=now, jobs_left=counts.left, mean_job_seconds=mean_seconds, working=working)
-    return ForecastModel(finish_at=found.finish_at, basis=found.basis)
+def _forecast(forecast: Forecast) -> ForecastModel:
+    return ForecastModel(
+        finish_at=round(forecast.finish_at, 3),
+        p80_at=round(forecast.p80_at, 3),
+        p95_at=round(forecast.p95_at, 3),
+        probability=None if forecast.probability is None else round(forecast.probability, 4),
+        containers=forecast.containers,
+        basis=forecast.basis,
+    )
 
 
 def job_item(experiment_id: str, record: JobRecord) -> JobItem:

@@ -166,15 +166,60 @@ def test_an_experiment_shows_wanted_requested_and_observed_containers(manager: M
     }
 
 
-def test_phase_and_forecast_follow_the_first_accomplished_job(manager: Manager) -> None:
+def test_the_phase_follows_the_first_accomplished_job(manager: Manager) -> None:
     experiment_id = manager.submit_jobs(3)
-    before = manager.api.experiment(experiment_id)
+    assert manager.api.experiment(experiment_id)["phase"] == "initial"
     manager.run(experiment_id, "j0")
-    after = manager.api.experiment(experiment_id)
-    assert (before["phase"], before["forecast"]["finish_at"]) == ("initial", None)
-    assert after["phase"] == "monitored"
-    assert after["forecast"]["finish_at"] > after["created_at"]
-    manager.end(experiment_id, State.CANCELLED)
+    assert manager.api.experiment(experiment_id)["phase"] == "monitored"
+
+
+def test_the_forecast_is_a_distribution_for_the_containers_requested(manager: Manager) -> None:
+    """From the estimate at first, then from what the jobs took."""
+    experiment_id = manager.submit_jobs(30, "name: t\nestimate: 10m\ndeadline: 1h\ncontainers: {max: 8}")
+    experiment = manager.api.experiment(experiment_id)
+    estimated = experiment["forecast"]
+    assert experiment["created_at"] < estimated["finish_at"] < estimated["p80_at"] < estimated["p95_at"]
+    assert estimated["probability"] < 0.2
+    assert estimated["containers"] == 1
+    basis = "30 jobs left on 1 container, by the estimate of 600 s a task: no job has been measured"
+    assert estimated["basis"] == basis
+    for number in range(10):
+        manager.run(experiment_id, f"j{number}")
+    manager.services.orchestrator.scale(experiment_id, 4)
+    measured = manager.api.experiment(experiment_id)["forecast"]
+    assert measured["finish_at"] < experiment["created_at"] + 600 < estimated["finish_at"]
+    assert measured["containers"] == 4
+    assert measured["probability"] > 0.9
+    assert measured["basis"] == "20 jobs left on 4 containers, by 10 measured jobs"
+
+
+def test_the_probability_is_that_of_the_deadline_as_it_is_now(manager: Manager) -> None:
+    experiment_id = manager.submit_jobs(30, "name: t\nestimate: 10m")
+    assert manager.api.experiment(experiment_id)["forecast"]["probability"] is None
+    assert manager.api.change_deadline(experiment_id, "1h")["forecast"]["probability"] < 0.2
+    assert manager.api.change_deadline(experiment_id, "300d")["forecast"]["probability"] == 1.0
+
+
+def test_earlier_experiments_of_the_same_name_are_part_of_the_forecast(manager: Manager) -> None:
+    earlier = manager.submit_jobs(5, "name: sweep")
+    for number in range(5):
+        manager.run(earlier, f"j{number}")
+    manager.end(earlier, State.ACCOMPLISHED)
+    forecast = manager.api.experiment(manager.submit_jobs(5, "name: sweep"))["forecast"]
+    assert forecast["basis"] == "5 jobs left on 1 container, by 5 jobs of earlier experiments of its kind"
+
+
+@pytest.mark.parametrize("state", [State.PAUSED, State.FINISHING, State.CANCELLED, State.ACCOMPLISHED])
+def test_nothing_is_forecast_while_no_jobs_are_run(manager: Manager, state: State) -> None:
+    """Nobody knows how long a pause will be, or the post command will take."""
+    experiment_id = manager.submit_jobs(3)
+    assert manager.services.experiments.move(experiment_id, tuple(State), state)
+    assert manager.api.experiment(experiment_id)["forecast"] is None
+
+
+def test_nothing_is_forecast_once_the_last_job_has_its_outcome(manager: Manager) -> None:
+    experiment_id = manager.submit_jobs(1)
+    manager.run(experiment_id, "j0")
     assert manager.api.experiment(experiment_id)["forecast"] is None
 
 

@@ -54,8 +54,8 @@ def test_durations_come_from_a_column_of_a_file_beside_it(tmp_path: Path) -> Non
     [
         ("jobs: [", "not valid YAML"),
         ("- 1", "expected a mapping"),
-        ("jobs: 5\nexperiment: {}\n", "durations: Field required"),
-        ("jobs: 5\ndurations: 5s\nexperiment: {}\nnode: 3\n", "node: Extra inputs"),
+        ("jobs: 5\nexperiment: {}\n", "durations: required, but missing"),
+        ("jobs: 5\ndurations: 5s\nexperiment: {}\nnode: 3\n", "node: unknown key"),
         ("jobs: 5\ndurations: {constant: 5s, normal: {mean: 1s, deviation: 1s}}\nexperiment: {}\n", "exactly one of"),
         ("jobs: 5\ndurations: {pareto: {alpha: 1, mean: 5s}}\nexperiment: {}\n", "no mean with alpha 1"),
         ("jobs: 5\ndurations: {pareto: {alpha: 2}}\nexperiment: {}\n", "either minimum or mean"),

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from jqueuer.cli import app, output
 from jqueuer.cli.exits import Exit, exit_code, explain_error, fault_lines
-from jqueuer.cli.output import duration, size
+from jqueuer.cli.output import duration, percent, size
 from jqueuer.cli.progress import Lines, line_of, progress
 from jqueuer.cli.report import tell_summary
 from jqueuer.client import ClientError
@@ -28,7 +28,14 @@ EXPERIMENT: dict[str, Any] = {
     "containers": {"maximum": 4, "requested": 3, "starting": 1, "running": 3, "busy": 2, "draining": 0},
     "deadline_at": 1090.0,
     "seconds_left": 75.0,
-    "forecast": {"finish_at": 1060.0, "basis": "…"},
+    "forecast": {
+        "finish_at": 1060.0,
+        "p80_at": 1075.0,
+        "p95_at": 1085.0,
+        "probability": 0.979,
+        "containers": 3,
+        "basis": "…",
+    },
 }
 SUMMARY: dict[str, Any] = {
     "experiment_id": "sweep-1",
@@ -54,13 +61,23 @@ def changed(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
 def test_one_line_says_state_jobs_containers_time_and_forecast() -> None:
     assert line_of(EXPERIMENT, 1015.0) == (
         "running · 5/20 jobs (2 running, 1 failed) · containers 3 requested of 4: 2 busy, 1 idle, 1 starting"
-        " · 1m15s left, forecast: ends in 45s, 30s early"
+        " · 1m15s left, forecast: ends in 45s (P95 1m10s), 97 % in time"
     )
 
 
-def test_a_forecast_after_the_deadline_is_late_and_a_missed_deadline_says_so() -> None:
-    late = changed(EXPERIMENT, seconds_left=-5.0, forecast={"finish_at": 1100.0})
-    assert line_of(late, 1095.0).endswith("5.0s after the deadline, forecast: ends in 5.0s, 10s late")
+def test_after_the_deadline_the_line_says_so() -> None:
+    late = changed(EXPERIMENT, seconds_left=-5.0, forecast={**EXPERIMENT["forecast"], "probability": 0.0})
+    assert line_of(late, 1095.0).endswith("5.0s after the deadline, forecast: ends in 0.0s (P95 0.0s), 0 % in time")
+
+
+def test_without_a_deadline_there_is_no_probability() -> None:
+    endless = changed(EXPERIMENT, seconds_left=None, forecast={**EXPERIMENT["forecast"], "probability": None})
+    assert line_of(endless, 1015.0).endswith("1 starting · forecast: ends in 45s (P95 1m10s)")
+
+
+@pytest.mark.parametrize(("probability", "text"), [(0.0, "0 %"), (0.29, "29 %"), (0.999, "99 %"), (1.0, "100 %")])
+def test_probabilities_are_never_rounded_up(probability: float, text: str) -> None:
+    assert percent(probability) == text
 
 
 def test_without_deadline_and_forecast_the_line_says_nothing_of_time() -> None:

@@ -15,6 +15,7 @@ Keys, where ``X`` is ``jq:x:<experiment id>``::
                                                                     X:containers hash  id → status
                                                                     X:draining   set   ids of given-up containers
 
+While two copies of a job run, each has a lease (``<job id> <token>``), and the job's ``copies`` say who runs them.
 The post command is a job in a lane of its own (``X:post`` in place of ``X``), so it is counted nowhere.
 Every change of a job's state is one Lua script: the counts are sizes of sets and always add up.
 """

@@ -8,9 +8,9 @@ from typing import Any, Final
 from cautoscaler.measured import Bucket, Concurrency, Durations, Measured, bucket_of
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.experiments import RedisExperimentStore, experiment_key
-from jqueuer.adapters.redis_store.scripts import ADD, CLAIM, DUE, FINISH, MOVE_MANY, REAP, RELEASE, RENEW
+from jqueuer.adapters.redis_store.scripts import ADD, CLAIM, DUE, FINISH, HEDGE, MOVE_MANY, REAP, RELEASE, RENEW
 from jqueuer.errors import ConflictError, NotFoundError
-from jqueuer.model import POST_JOB_ID, FailurePolicy, Job
+from jqueuer.model import POST_JOB_ID, Experiment, Job, effective_job
 from jqueuer.ports import Renewal
 from jqueuer.records import Attempt, Claim, Counts, JobPage, JobRecord, Statistics
 from jqueuer.states import JobState
@@ -19,6 +19,7 @@ _BATCH: Final = 1000
 _SUMS: Final = tuple(Statistics.model_fields)
 _LEASE_RAN_OUT: Final = "its lease ran out: the container manager was not heard of any more"
 _CONTAINER_GONE: Final = "its container is gone"
+_SLOWER: Final = "another copy was faster"
 
 
 class RedisJobLedger:
@@ -28,11 +29,12 @@ class RedisJobLedger:
         self._client = client
         self._lease_ms = int(lease_seconds * 1000)
         self._max_lost = max_lost_attempts
-        self._failure_policies: dict[str, FailurePolicy] = {}
+        self._descriptions: dict[str, Experiment] = {}
         self._add = client.register_script(ADD)
         self._claim = client.register_script(CLAIM)
         self._renew = client.register_script(RENEW)
         self._finish = client.register_script(FINISH)
+        self._hedge = client.register_script(HEDGE)
         self._reap = client.register_script(REAP)
         self._release = client.register_script(RELEASE)
         self._due = client.register_script(DUE)
@@ -80,7 +82,7 @@ class RedisJobLedger:
         """Record the outcome once; the job's new state, or None if the token was not current."""
         if attempt.outcome is None:
             raise ValueError("an attempt that ends has an outcome")
-        on_failure = self._failure_policy(claim.experiment_id)
+        on_failure = self._description(claim.experiment_id).on_failure
         seconds = (attempt.finished_at or claim.started_at) - claim.started_at
         tasks = [result for result in attempt.commands if result.role.startswith("task") and result.exit_code == 0]
         arguments: list[str | int | float] = [
@@ -96,17 +98,40 @@ class RedisJobLedger:
             sum(result.seconds for result in tasks),
             seconds,
             bucket_of(seconds),
+            _SLOWER,
         ]
         state = self._finish(keys=_keys(claim.experiment_id, claim.job_id), args=arguments)
         return JobState(state) if state else None
 
-    def _failure_policy(self, experiment_id: str) -> FailurePolicy:
-        # Fixed at submission, so read once per experiment.
-        if experiment_id not in self._failure_policies:
-            self._failure_policies.clear()
-            record = RedisExperimentStore(self._client).get(experiment_id)
-            self._failure_policies[experiment_id] = record.description.on_failure
-        return self._failure_policies[experiment_id]
+    def _description(self, experiment_id: str) -> Experiment:
+        # What is read of it here is fixed at submission, so it is read once per experiment.
+        description = self._descriptions.get(experiment_id)
+        if description is None:
+            description = RedisExperimentStore(self._client).get(experiment_id).description
+            self._descriptions = {experiment_id: description}
+        return description
+
+    def hedgeable(self, experiment_id: str, job_ids: Sequence[str]) -> set[str]:
+        """Those of the jobs that run, may run twice at the same time, and had no second copy yet."""
+        base = experiment_key(experiment_id)
+        with self._client.pipeline(transaction=False) as batch:
+            for job_id in job_ids:
+                batch.hmget(f"{base}:job:{job_id}", "state", "hedge", "spec")
+            found = [
+                Job.model_validate_json(spec)
+                for state, hedge, spec in batch.execute()
+                if state == JobState.RUNNING.value and hedge in (None, "open")
+            ]
+        if not found:
+            return set()
+        description = self._description(experiment_id)
+        return {job.id for job in found if effective_job(description, job).idempotent}
+
+    def hedge(self, experiment_id: str, job_id: str) -> bool:
+        """Open a running job for a second copy; False where there can be none."""
+        if not self.hedgeable(experiment_id, [job_id]):
+            return False
+        return bool(self._hedge(keys=_keys(experiment_id), args=[job_id]))
 
     def counts(self, experiment_id: str) -> Counts:
         """Jobs by state, in one atomic look."""

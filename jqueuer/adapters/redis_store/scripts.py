@@ -22,13 +22,37 @@ local function move(id, from, to)
   redis.call('ZADD', lane .. ':' .. to, index or 0, id)
   redis.call('HSET', job_key(id), 'state', to)
 end
-local function leave_container(id)
-  redis.call('ZREM', lane .. ':leases', id)
-  local container = redis.call('HGET', job_key(id), 'container')
-  if container then
-    redis.call('HDEL', x .. ':busy', container)
-    redis.call('HDEL', x .. ':busy_since', container)
+-- A running job with its holders: token -> container. Mostly one; two while a second copy runs, then the job's
+-- 'copies' says who, and each has a lease of its own. 'hedge' is 'open' for one second claim, then that one's token.
+local function run_of(id)
+  local job = job_key(id)
+  local found = redis.call('HMGET', job, 'state', 'token', 'container', 'copies', 'hedge')
+  if found[1] ~= 'running' then return nil end
+  local holders = found[4] and cjson.decode(found[4]) or {[found[2]] = found[3]}
+  return {id = id, job = job, token = found[2], holders = holders, copies = found[4], hedge = found[5]}
+end
+local function lease_of(run, token) return run.copies and run.id .. ' ' .. token or run.id end
+-- The holder gives its lease and its container back; whether another one goes on with the job.
+local function leave(run, token)
+  redis.call('ZREM', lane .. ':leases', lease_of(run, token))
+  redis.call('HDEL', x .. ':busy', run.holders[token])
+  redis.call('HDEL', x .. ':busy_since', run.holders[token])
+  run.holders[token] = nil
+  if next(run.holders) then
+    redis.call('HSET', run.job, 'copies', cjson.encode(run.holders))
+    return true
   end
+  if run.copies then redis.call('HDEL', run.job, 'copies') end
+  if run.hedge == 'open' then redis.call('HDEL', run.job, 'hedge') end
+  return false
+end
+local function close(run, token, outcome, reason, at_ms)
+  local attempt = cjson.decode(redis.call('HGET', run.job, 'a:' .. token))
+  attempt['outcome'] = outcome
+  attempt['reason'] = reason
+  attempt['finished_at'] = at_ms / 1000
+  redis.call('HSET', run.job, 'a:' .. token, cjson.encode(attempt))
+  return attempt
 end
 local function requeue(id, at_ms)
   move(id, 'running', 'queued')
@@ -37,21 +61,18 @@ local function requeue(id, at_ms)
 end
 local function cancelled() return redis.call('HGET', x, 'state') == 'cancelled' end
 -- The container went away under a running job: not the job's failure, but not for ever either. Where everything went
--- away at once (max_lost 0), no job is to blame.
-local function lose(id, at_ms, max_lost, reason)
-  local job = job_key(id)
-  local token = redis.call('HGET', job, 'token')
-  local attempt = cjson.decode(redis.call('HGET', job, 'a:' .. token))
-  attempt['outcome'] = 'lost'
-  attempt['reason'] = reason
-  attempt['finished_at'] = at_ms / 1000
-  redis.call('HSET', job, 'a:' .. token, cjson.encode(attempt))
-  leave_container(id)
+-- away at once (max_lost 0), no job is to blame. Returns whether another copy goes on.
+local function lose(run, token, at_ms, max_lost, reason)
+  local attempt = close(run, token, 'lost', reason, at_ms)
+  local goes_on = leave(run, token)
   sum('killed', 1)
   measure('u', math.max(0, attempt['finished_at'] - attempt['started_at']))
-  if cancelled() then move(id, 'running', 'cancelled')
-  elseif max_lost > 0 and redis.call('HINCRBY', job, 'lost', 1) >= max_lost then move(id, 'running', 'failed')
-  else requeue(id, at_ms) end
+  local too_often = max_lost > 0 and redis.call('HINCRBY', run.job, 'lost', 1) >= max_lost
+  if goes_on then return true end
+  if cancelled() then move(run.id, 'running', 'cancelled')
+  elseif too_often then move(run.id, 'running', 'failed')
+  else requeue(run.id, at_ms) end
+  return false
 end
 """
 
@@ -87,20 +108,36 @@ CLAIM = (
     + """
 -- ARGV: id, container, node, lease in ms
 local id, job = ARGV[1], job_key(ARGV[1])
-local found = redis.call('HMGET', job, 'state', 'not_before', 'spec', 'container', 'token')
-if found[1] == 'running' and found[4] == ARGV[2] then  -- a container holds one job at a time: its answer was lost
-  local begun = cjson.decode(redis.call('HGET', job, 'a:' .. found[5]))['started_at']
-  return {tonumber(found[5]), math.floor(begun * 1000), found[3]}
+local found = redis.call('HMGET', job, 'state', 'not_before', 'spec')
+local run = found[1] == 'running' and run_of(id)
+if run then
+  for token, container in pairs(run.holders) do
+    if container == ARGV[2] then  -- a container holds one job at a time: its answer was lost
+      local begun = cjson.decode(redis.call('HGET', job, 'a:' .. token))['started_at']
+      return {tonumber(token), math.floor(begun * 1000), found[3]}
+    end
+  end
 end
-if found[1] ~= 'queued' then return false end
+if found[1] ~= 'queued' and not (run and run.hedge == 'open') then return false end
 local gate = redis.call('HGET', x, 'state')
 if gate ~= 'running' and gate ~= 'finishing' then return false end
 local now = now_ms()
-if found[2] and tonumber(found[2]) > now then return false end
+if not run and found[2] and tonumber(found[2]) > now then return false end
 local token = redis.call('HINCRBY', job, 'token', 1)
-move(id, 'queued', 'running')
-redis.call('ZREM', lane .. ':due', id)
-redis.call('ZADD', lane .. ':leases', now + ARGV[4], id)
+if run then
+  local first, copy = lane .. ':leases', string.format('%d', token)
+  local expiry = redis.call('ZSCORE', first, id)
+  redis.call('ZREM', first, id)
+  run.copies = true
+  redis.call('ZADD', first, expiry or now, lease_of(run, run.token))
+  redis.call('ZADD', first, now + ARGV[4], lease_of(run, copy))
+  run.holders[copy] = ARGV[2]
+  redis.call('HSET', job, 'copies', cjson.encode(run.holders), 'hedge', copy)
+else
+  move(id, 'queued', 'running')
+  redis.call('ZREM', lane .. ':due', id)
+  redis.call('ZADD', lane .. ':leases', now + ARGV[4], id)
+end
 redis.call('HSET', x .. ':busy', ARGV[2], id)
 redis.call('HSET', x .. ':busy_since', ARGV[2], now)
 local attempt = cjson.encode({number = token, container = ARGV[2], node = ARGV[3], started_at = now / 1000})
@@ -114,10 +151,10 @@ RENEW = (
     _PRELUDE
     + """
 -- ARGV: id, token, lease in ms
-local found = redis.call('HMGET', job_key(ARGV[1]), 'state', 'token')
-if found[1] ~= 'running' or found[2] ~= ARGV[2] then return 'lost' end
+local run = run_of(ARGV[1])
+if not run or not run.holders[ARGV[2]] then return 'lost' end
 if cancelled() then return 'cancelled' end
-redis.call('ZADD', lane .. ':leases', 'XX', now_ms() + ARGV[3], ARGV[1])
+redis.call('ZADD', lane .. ':leases', 'XX', now_ms() + ARGV[3], lease_of(run, ARGV[2]))
 return 'kept'
 """
 )
@@ -126,32 +163,38 @@ FINISH = (
     _PRELUDE
     + """
 -- ARGV: id, token, outcome, attempt, retry (1/0), max attempts, back-off ms, max lost, tasks, task seconds,
--- job seconds, bucket of these
-local id, job = ARGV[1], job_key(ARGV[1])
-local found = redis.call('HMGET', job, 'state', 'token')
-if found[1] ~= 'running' or found[2] ~= ARGV[2] then return false end
-local now = now_ms()
+-- job seconds, bucket of these, what is said of a copy that was slower
+local id, token, run = ARGV[1], ARGV[2], run_of(ARGV[1])
+if not run or not run.holders[token] then return false end
+local job, now = run.job, now_ms()
 sum('tasks', ARGV[9])
 sum('task_seconds', ARGV[10])
 local outcome = ARGV[3]
 if outcome == 'killed' then
-  lose(id, now, tonumber(ARGV[8]), '')
-  redis.call('HSET', job, 'a:' .. ARGV[2], ARGV[4])
+  lose(run, token, now, tonumber(ARGV[8]), '')
+  redis.call('HSET', job, 'a:' .. token, ARGV[4])
   return redis.call('HGET', job, 'state')
 end
-redis.call('HSET', job, 'a:' .. ARGV[2], ARGV[4])
-leave_container(id)
+redis.call('HSET', job, 'a:' .. token, ARGV[4])
 if outcome == 'accomplished' then
   measure('d:' .. ARGV[12], ARGV[11])
-  measure('c:' .. redis.call('ZCARD', lane .. ':running'), ARGV[11])
+  measure('c:' .. redis.call('ZCARD', lane .. ':leases'), ARGV[11])
+  if leave(run, token) then
+    local slower = next(run.holders)
+    close(run, slower, 'cancelled', ARGV[13], now)
+    leave(run, slower)
+  end
   move(id, 'running', 'accomplished')
   sum('job_seconds', ARGV[11])
   return 'accomplished'
 end
 if outcome ~= 'cancelled' then measure('u', ARGV[11]) end
-if outcome == 'cancelled' or cancelled() then
+local over = outcome == 'cancelled' or cancelled()
+local again = not over and ARGV[5] == '1' and redis.call('HINCRBY', job, 'failures', 1) < tonumber(ARGV[6])
+if leave(run, token) then return 'running' end
+if over then
   move(id, 'running', 'cancelled')
-elseif ARGV[5] == '1' and redis.call('HINCRBY', job, 'failures', 1) < tonumber(ARGV[6]) then
+elseif again then
   requeue(id, now + ARGV[7])
 else
   move(id, 'running', 'failed')
@@ -165,9 +208,26 @@ REAP = (
     + """
 -- ARGV: limit, max lost, reason
 local now = now_ms()
-local ids = redis.call('ZRANGEBYSCORE', lane .. ':leases', '-inf', now, 'LIMIT', 0, ARGV[1])
-for _, id in ipairs(ids) do lose(id, now, tonumber(ARGV[2]), ARGV[3]) end
-return ids
+local lost = {}
+for _, lease in ipairs(redis.call('ZRANGEBYSCORE', lane .. ':leases', '-inf', now, 'LIMIT', 0, ARGV[1])) do
+  local id, token = string.match(lease, '^(%S+) (%d+)$')
+  local run = run_of(id or lease)
+  token = token or run and run.token
+  if not run or not run.holders[token] then redis.call('ZREM', lane .. ':leases', lease)
+  elseif not lose(run, token, now, tonumber(ARGV[2]), ARGV[3]) then lost[#lost + 1] = run.id end
+end
+return lost
+"""
+)
+
+HEDGE = (
+    _PRELUDE
+    + """
+-- ARGV: id
+local run = run_of(ARGV[1])
+if not run or (run.hedge and run.hedge ~= 'open') or redis.call('HGET', x, 'state') ~= 'running' then return 0 end
+redis.call('HSET', run.job, 'hedge', 'open')
+return 1
 """
 )
 
@@ -177,9 +237,12 @@ RELEASE = (
 -- ARGV: container ('' for all), max lost, reason
 local now, lost = now_ms(), {}
 for _, id in ipairs(redis.call('ZRANGE', lane .. ':running', 0, -1)) do
-  if ARGV[1] == '' or redis.call('HGET', job_key(id), 'container') == ARGV[1] then
-    lose(id, now, tonumber(ARGV[2]), ARGV[3])
-    lost[#lost + 1] = id
+  local run, gone = run_of(id), {}
+  for token, container in pairs(run.holders) do
+    if ARGV[1] == '' or container == ARGV[1] then gone[#gone + 1] = token end
+  end
+  for _, token in ipairs(gone) do
+    if not lose(run, token, now, tonumber(ARGV[2]), ARGV[3]) then lost[#lost + 1] = id end
   end
 end
 return lost
@@ -207,6 +270,7 @@ for _, id in ipairs(ids) do
   redis.call('ZREM', lane .. ':due', id)
   if ARGV[2] == 'queued' then
     redis.call('HSET', job_key(id), 'failures', 0, 'lost', 0, 'not_before', 0)
+    redis.call('HDEL', job_key(id), 'hedge')
     redis.call('ZADD', lane .. ':due', now, id)
   end
 end

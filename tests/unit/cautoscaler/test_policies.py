@@ -117,7 +117,7 @@ def test_fixed_without_a_number_is_the_maximum() -> None:
 
 def test_the_service_is_followed_at_once_within_the_limits() -> None:
     advice = Advice(containers=99, reason="all we have")
-    _, decision = step(AutoscalerState("rest"), running(2, advice=advice))
+    _, decision = step(AutoscalerState("rest"), running(2, advice=advice, fallback="deadline-paper"))
     assert (decision.verdict, decision.needed, decision.target) == (Verdict.SCALE_UP, 99, 10)
     assert decision.reason.startswith("the policy service answered 99 containers: all we have; limited")
 
@@ -126,7 +126,7 @@ def test_the_service_is_followed_at_once_within_the_limits() -> None:
     ("advice", "said"), [(Advice(error="no answer within 5 s"), "no answer within 5 s"), (None, "it was not asked")]
 )
 def test_without_an_answer_the_fallback_decides_by_its_own_rule(advice: Advice | None, said: str) -> None:
-    state, seen = AutoscalerState("rest"), running(2, advice=advice)
+    state, seen = AutoscalerState("rest"), running(2, advice=advice, fallback="deadline-paper")
     verdicts = []
     for _ in range(3):
         state, decision = step(state, seen)
@@ -138,5 +138,7 @@ def test_without_an_answer_the_fallback_decides_by_its_own_rule(advice: Advice |
     )
 
 
-def test_a_service_that_stands_in_for_itself_is_replaced_by_the_paper() -> None:
-    assert get("rest").suggest(situation(fallback="rest")).needed == 12
+def test_a_service_that_stands_in_for_itself_is_replaced_by_the_default_policy() -> None:
+    stands_in = get("rest").suggest(situation(fallback="rest"))
+    assert stands_in.needed == get("deadline-forecast").suggest(situation()).needed
+    assert "deadline-forecast decides" in stands_in.reason

@@ -155,7 +155,7 @@ def test_a_bare_name_that_is_not_enough_is_refused_too() -> None:
     ("text", "said"),
     [
         ("{name: fixed, margin: 5m, target: 1h}", "the policy 'fixed' does not read policy.margin, policy.target"),
-        ("{confidence: 0.9}", "the policy 'deadline-paper' does not read policy.confidence"),
+        ("{name: deadline-paper, confidence: 0.9}", "the policy 'deadline-paper' does not read policy.confidence"),
         (
             "{name: schedule, schedule: [{from: '8:00', to: '9:00', containers: 1}], up_cooldown: 5m}",
             "policy.up_cooldown",

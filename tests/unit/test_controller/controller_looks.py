@@ -14,7 +14,13 @@ POST = {"command": ["collect"]}
 def record(state: ExperimentState = ExperimentState.RUNNING, **changes: Any) -> ExperimentRecord:
     """20 jobs of about 60 s within 300 s, 1..10 containers, all published; description keys can be changed, too."""
     fields = {key: changes.pop(key) for key in list(changes) if key in ExperimentRecord.model_fields}
-    description = {"estimate": 60, "containers": {"min": 1, "max": 10}, "deadline": 300, **changes}
+    description = {
+        "estimate": 60,
+        "containers": {"min": 1, "max": 10},
+        "deadline": 300,
+        "policy": "deadline-paper",
+        **changes,
+    }
     values: dict[str, Any] = {"id": "e1", "created_at": START, "deadline_at": START + 300, "published": 20, **fields}
     return ExperimentRecord(description=Experiment.model_validate(description), state=state, **values)
 

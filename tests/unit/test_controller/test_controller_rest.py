@@ -7,7 +7,7 @@ from jqueuer.controller import AskPolicy, Commands, CreateService, ScaleService
 from jqueuer.records import Counts, Statistics
 
 URL = "http://policy.example/containers"
-REST = record(policy={"url": URL, "timeout": 4, "period": 10})
+REST = record(policy={"url": URL, "timeout": 4, "period": 10, "fallback": "deadline-paper"})
 
 
 def look_rest(after: float, **changes: Any) -> Any:

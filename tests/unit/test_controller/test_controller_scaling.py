@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from controller_looks import START, entry, look, record, service, told, watch
 
-from jqueuer.controller import ControllerState, CreateService, Journal, ScaleService, forecast_of, phase_of, step
+from jqueuer.controller import ControllerState, CreateService, Journal, ScaleService, phase_of, step
 from jqueuer.records import Counts, Statistics
 from jqueuer.states import ExperimentState, Phase
 
@@ -90,7 +90,10 @@ def test_a_fresh_controller_takes_over_the_service_it_finds() -> None:
 
 
 def test_the_users_period_counts() -> None:
-    seen = {"record": record(estimate=50, policy={"period": 2}), "service": service(1, busy=1)}
+    seen = {
+        "record": record(estimate=50, policy={"name": "deadline-paper", "period": 2}),
+        "service": service(1, busy=1),
+    }
     _, all_told = watch(*(look(after, **seen) for after in (0, 1, 2, 3, 4)))
     assert [bool(one) for one in all_told] == [True, False, False, False, True]
     assert isinstance(all_told[-1][0], ScaleService)
@@ -180,15 +183,6 @@ def test_an_experiment_that_is_still_received_is_left_alone(state: ExperimentSta
     assert first == []
 
 
-def test_phase_and_forecast_follow_the_accomplished_jobs() -> None:
+def test_the_phase_follows_the_accomplished_jobs() -> None:
     assert phase_of(Counts(queued=3)) is Phase.INITIAL
     assert phase_of(Counts(queued=3, accomplished=1)) is Phase.MONITORED
-    assert forecast_of(look()).finish_at is None
-    found = forecast_of(
-        look(
-            counts=Counts(queued=8, running=2, accomplished=10),
-            statistics=Statistics(job_seconds=200.0),
-            service=service(2, busy=2, draining=1),
-        )
-    )
-    assert found.finish_at == START + 100.0
