@@ -23,12 +23,16 @@ from cautoscaler.measured import Durations
 
 ESTIMATE_SPREAD: Final = 0.7
 """Standard deviation of the logarithm of true mean ÷ estimate: one in three is off by more than a factor of 2."""
-HISTORY_SPREAD: Final = 0.2
+HISTORY_SPREAD: Final = 0.15
 """The same for the mean of earlier experiments of the same kind."""
+HISTORY_JOBS: Final = 20.0
+"""All of their jobs weigh as much as so many of this experiment's own."""
 PRIOR_SIGMA: Final = 0.7
 """Spread of the logarithm of durations about their mean, as long as nobody knows better …"""
 PRIOR_SIGMA_JOBS: Final = 2.0
 """… which weighs as much as so many jobs."""
+WIDEST: Final = 1.5
+"""A wider log-normal, fitted to a few jobs of very different lengths, would speak of others that nobody has seen."""
 FITTED_JOBS: Final = 2.0
 """The fitted log-normal weighs as much as so many jobs beside those that were seen."""
 FADING_JOBS: Final = 40.0
@@ -37,6 +41,7 @@ TAIL_JOBS: Final = 4.0
 """Its tail weighs as much as so many jobs beside the longest seen."""
 SMALL_SAMPLE: Final = 4.0
 """Where as few were seen, the mean is half as well known as their variance says."""
+MOST_LEAN: Final = 0.06
 LONGEST_TAIL: Final = 0.9
 """Of log-excess: a mean of 1 or more has no expectation."""
 
@@ -58,8 +63,14 @@ class JobTimes:
     """Mean log-excess beyond the last stratum: the reciprocal of a Pareto exponent."""
     spread: float
     """Standard deviation of the logarithm of true mean ÷ mean."""
+    lean: float
+    """How much the mean of those seen is likelier to be too low than too high: long jobs are rare, so few were seen."""
     mean_seconds: float
     variance: float
+
+    def scale(self, normal: float) -> float:
+        """True mean ÷ mean at a standard normal quantile, corrected for skewness as in Johnson's t (1978)."""
+        return math.exp(self.spread * normal) + self.lean * (1 + 2 * normal * normal)
 
     def beyond(self, exponential: float) -> float:
         """A duration in the last stratum, from a standard exponential draw."""
@@ -74,23 +85,35 @@ def job_times(
     *, estimate_seconds: float, durations: Durations, history: Durations, running_seconds: Sequence[float]
 ) -> JobTimes:
     """What is known of the next job's duration; durations in seconds."""
-    if history.count and durations.count < history.count:
+    if history.count:
         prior_seconds, spread = history.seconds / history.count, HISTORY_SPREAD
     else:
         prior_seconds, spread = estimate_seconds, ESTIMATE_SPREAD
-    seen = [(max(_SHORTEST_SECONDS, bucket.mean_seconds), bucket.count) for bucket in durations.buckets]
+    seen = _observed(durations, history)
     ages = sorted(age for age in running_seconds if age > 0)
     location, sigma = _fit(max(_SHORTEST_SECONDS, prior_seconds), spread, seen, ages)
     longest = max(seen[-1][0] if seen else 0.0, ages[-1] if ages else 0.0, math.exp(location))
     tail = _tail(seen, location, sigma, longest)
-    quantiles = _quantiles(_atoms(seen, ages, location, sigma, tail, history))
+    quantiles = _quantiles(_atoms(seen, ages, location, sigma, tail))
     mean = sum(quantiles) / STRATA
     variance = sum((quantile - mean) ** 2 for quantile in quantiles) / STRATA
-    return JobTimes(quantiles, tail, _uncertainty(durations.count, mean, variance, spread), mean, variance)
+    lean = 0.0
+    if durations.count and variance > 0:
+        lean = min(MOST_LEAN, _third_moment(quantiles, mean) / (variance * mean * 6 * durations.count))
+    return JobTimes(quantiles, tail, _uncertainty(durations.count, mean, variance, spread), lean, mean, variance)
+
+
+def _observed(durations: Durations, history: Durations) -> list[tuple[float, float]]:
+    """Durations and how many there were of each, shortest first; those of earlier experiments weigh less."""
+    fading = 1 + durations.count / FADING_JOBS
+    weight = min(1.0, HISTORY_JOBS / history.count) / fading if history.count else 0.0
+    found = [(bucket.mean_seconds, float(bucket.count)) for bucket in durations.buckets]
+    found += [(bucket.mean_seconds, bucket.count * weight) for bucket in history.buckets]
+    return sorted((max(_SHORTEST_SECONDS, seconds), number) for seconds, number in found)
 
 
 def _fit(
-    prior_seconds: float, spread: float, seen: Sequence[tuple[float, int]], ages: Sequence[float]
+    prior_seconds: float, spread: float, seen: Sequence[tuple[float, float]], ages: Sequence[float]
 ) -> tuple[float, float]:
     """Location and sigma of a log-normal by expectation and maximisation: running jobs are censored observations."""
     count = sum(number for _, number in seen)
@@ -116,7 +139,7 @@ def _fit(
         precision = number / (sigma * sigma) + 1 / (spread * spread)
         location = (first / (sigma * sigma) + prior / (spread * spread)) / precision
         scatter = max(0.0, second - 2 * location * first + number * location * location)
-        sigma = math.sqrt((PRIOR_SIGMA_JOBS * PRIOR_SIGMA**2 + scatter) / (PRIOR_SIGMA_JOBS + number))
+        sigma = min(WIDEST, math.sqrt((PRIOR_SIGMA_JOBS * PRIOR_SIGMA**2 + scatter) / (PRIOR_SIGMA_JOBS + number)))
     return location, sigma
 
 
@@ -134,21 +157,15 @@ def _hazard(z: float) -> float:
 
 
 def _atoms(
-    seen: Sequence[tuple[float, int]],
+    seen: Sequence[tuple[float, float]],
     ages: Sequence[float],
     location: float,
     sigma: float,
     tail: float,
-    history: Durations,
 ) -> list[tuple[float, float]]:
     """Durations with their weights: the measured ones, censoring seen to, and the fitted ones."""
     weight = FITTED_JOBS / len(_MIDPOINTS) / (1 + sum(number for _, number in seen) / FADING_JOBS)
     fitted = [(math.exp(location + sigma * z), weight) for z in _MIDPOINTS]
-    if history.count and sum(number for _, number in seen) < history.count:
-        mean = math.exp(location + sigma * sigma / 2)
-        scale = mean * history.count / history.seconds if history.seconds else 1.0
-        weight = FITTED_JOBS * 4 / history.count
-        fitted += [(bucket.mean_seconds * scale, bucket.count * weight) for bucket in history.buckets]
     if not seen:
         return fitted
     count = sum(number for _, number in seen)
@@ -190,7 +207,7 @@ def _quantiles(atoms: list[tuple[float, float]]) -> tuple[float, ...]:
     return tuple(quantiles)
 
 
-def _tail(seen: Sequence[tuple[float, int]], location: float, sigma: float, beyond: float) -> float:
+def _tail(seen: Sequence[tuple[float, float]], location: float, sigma: float, beyond: float) -> float:
     """Mean log-excess of the longest: the fitted one, and Hill's over the longest of those seen.
 
     Hill's is the mean of as many spacings, each an exponential draw. Without the largest of them it is as good, and
@@ -209,6 +226,10 @@ def _tail(seen: Sequence[tuple[float, int]], location: float, sigma: float, beyo
         total, largest = total + spacing, max(largest, spacing)
     counted = max(0.0, longest - math.log(longest) - EULER)  # the largest of so many takes away a part of them
     return min(LONGEST_TAIL, (TAIL_JOBS * fitted + total - largest) / (TAIL_JOBS + counted))
+
+
+def _third_moment(quantiles: Sequence[float], mean: float) -> float:
+    return max(0.0, sum((quantile - mean) ** 3 for quantile in quantiles) / STRATA)
 
 
 def _uncertainty(count: int, mean: float, variance: float, spread: float) -> float:

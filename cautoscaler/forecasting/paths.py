@@ -42,7 +42,6 @@ def draw(
     failing = min(failing, LIKELIEST_FAILURE)
     planned = plan(times, queued, containers, failing)
     ranks = tuple(times.rank(age) for age in running_seconds)
-    shift = times.spread * times.spread / 2
     drawn = []
     for path, normal in enumerate(normal_paths(paths)):
         source = _Source(path)
@@ -50,8 +49,7 @@ def draw(
         if failing:
             again = source.failures(planned.singles + sum(planned.small[-1:]) + len(running_seconds), failing)
             work += _jobs(times, again, source)
-        scale = math.exp(times.spread * normal - shift)
-        drawn.append(Path(scale, tuple(work), _residuals(times, running_seconds, ranks, source)))
+        drawn.append(Path(times.scale(normal), tuple(work), _residuals(times, running_seconds, ranks, source)))
     return tuple(drawn)
 
 
