@@ -73,11 +73,16 @@ NO_DURATIONS = Durations()
 
 @dataclass(frozen=True, slots=True)
 class Concurrency:
-    """Jobs that ended while so many of the experiment's containers were busy: contention shows in their means."""
+    """Jobs that ran while so many of the experiment's containers were busy: contention shows in their means."""
 
     busy: int
     jobs: int
     seconds: float
+
+
+def busy_between(at_start: int, at_end: int) -> int:
+    """How many containers were busy during an attempt, as far as its start and its end tell; itself included."""
+    return (at_start + at_end + 1) // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ class Measured:
     durations: Durations = NO_DURATIONS
     """Of the accomplished attempts, from claim to outcome."""
     concurrency: tuple[Concurrency, ...] = ()
-    """The same attempts by the containers that were busy when they ended, fewest first."""
+    """The same attempts by the containers that were busy meanwhile (:func:`busy_between`), fewest first."""
     unsuccessful: int = 0
     """Attempts that ended otherwise: failed, timed out, or lost with their container."""
     unsuccessful_seconds: float = 0.0

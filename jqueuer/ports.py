@@ -156,7 +156,8 @@ class JobLedger(Protocol):
 
         A failed attempt is re-queued while attempts are left and ``retry`` holds; the manager publishes it when due.
         Of two copies the first that accomplishes the job decides: the other is recorded as cancelled, its token worth
-        nothing from then on. One that ends otherwise is recorded and leaves the job to the other.
+        nothing from then on. One that ends otherwise is recorded and leaves the job to the other, as its last chance
+        where the job would have failed without it.
         """
 
     def hedgeable(self, experiment_id: str, job_ids: Sequence[str]) -> set[str]:

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from cautoscaler.measured import Concurrency
 
 PRIOR_EXPONENT_SPREAD: Final = 0.3
 LARGEST_EXPONENT: Final = 1.5
+LOCAL_SPREAD: Final = 0.1
+"""Of the logarithm of the means about that power …"""
+REACH: Final = 0.15
+"""… which numbers of containers share whose logarithms are no farther apart."""
 _LEAST_SECONDS: Final = 1e-6
 
 
@@ -24,10 +28,20 @@ class Contention:
 
     exponent: float = 0.0
     reference: float = 1.0
+    local: tuple[tuple[float, float, int], ...] = ()
+    """Where it was measured: (logarithm of the number, logarithm of mean ÷ power, jobs)."""
+    doubt: float = 0.0
+    """So many jobs must say that a number differs from the power before it is half believed."""
 
     def factor(self, busy: int) -> float:
         """By how much jobs take longer (or shorter) with so many busy containers than those measured did."""
-        return 1.0 if self.exponent == 0.0 else max(1, busy) ** self.exponent / self.reference
+        return 1.0 if self.exponent == 0.0 else self._at(max(1, busy)) / self.reference
+
+    def _at(self, busy: int) -> float:
+        at = math.log(busy)
+        weights = [jobs * math.exp(-(((x - at) / REACH) ** 2) / 2) for x, _, jobs in self.local]
+        off = sum(weight * more for weight, (_, more, _) in zip(weights, self.local, strict=True))
+        return float(busy**self.exponent * math.exp(off / (sum(weights) + self.doubt)))
 
 
 def fit(concurrency: Sequence[Concurrency], *, variation: float) -> Contention:
@@ -48,8 +62,7 @@ def fit(concurrency: Sequence[Concurrency], *, variation: float) -> Contention:
     exponent = min(LARGEST_EXPONENT, max(0.0, xy / (xx + noise)))
     if exponent < 0.02:
         return Contention()
-    reference = (
-        sum(level.jobs * max(1, level.busy) ** exponent for level in concurrency if level.seconds > _LEAST_SECONDS)
-        / jobs
-    )
-    return Contention(exponent, reference)
+    local = tuple((x, y - middle_y - exponent * (x - middle_x), number) for x, y, number in points)
+    found = Contention(exponent, 1.0, local, max(variation, 0.05) ** 2 / LOCAL_SPREAD**2)
+    reference = sum(number * found.factor(round(math.exp(x))) for x, _, number in points) / jobs
+    return replace(found, reference=reference)

@@ -17,7 +17,7 @@ from jqueuer.cli.output import counted, say, size, tell, tell_json, tell_table
 from jqueuer.client import Client
 from jqueuer.errors import NotFoundError
 from jqueuer.model import POST_JOB_ID
-from jqueuer.states import JobState
+from jqueuer.states import AttemptOutcome, JobState
 
 _POLL_SECONDS: Final = 0.3
 
@@ -71,7 +71,7 @@ def logs(
     """Print what a job wrote."""
     stream = "stderr" if stderr else "stdout"
     with Client(url) as client:
-        number = attempt or _last_attempt(client, experiment_id, job_id, wait=follow)
+        number = attempt or _deciding_attempt(client, experiment_id, job_id, wait=follow)
         chunks = _follow(client, experiment_id, job_id, number, stream, follow)
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         for chunk in chunks:
@@ -100,11 +100,12 @@ def _follow(client: Client, experiment_id: str, job_id: str, number: int, stream
         time.sleep(_POLL_SECONDS)
 
 
-def _last_attempt(client: Client, experiment_id: str, job_id: str, *, wait: bool) -> int:
+def _deciding_attempt(client: Client, experiment_id: str, job_id: str, *, wait: bool) -> int:
     while True:
         job = client.job(experiment_id, job_id)
         if job["attempts"]:
-            return int(job["attempts"][-1]["number"])
+            accomplished = (one for one in job["attempts"] if one["outcome"] == AttemptOutcome.ACCOMPLISHED)
+            return int(next(accomplished, job["attempts"][-1])["number"])
         if not wait or JobState(job["state"]).terminal:
             raise NotFoundError(f"job {job_id} was not attempted: it is {job['state']}")
         time.sleep(_POLL_SECONDS)

@@ -31,7 +31,7 @@ CONTAINERS_PER_COPY: Final = 10
 LIKELY: Final = 0.5
 UNEXPLAINED: Final = 1.0
 """Why a job runs for longer than any of its kind nobody knows: the chance that it goes on for as long again is even.
-(The mean log-excess of a Pareto tail. The forecast's own may be far lighter, which says that there are no such jobs.)"""
+(The mean log-excess of a Pareto tail. The forecast's own may be far lighter: by it there are no such jobs.)"""
 
 _TAKE_JOBS: Final = (ContainerState.STARTING, ContainerState.IDLE, ContainerState.BUSY)
 

@@ -67,7 +67,7 @@ class Jobs:
         self.job_seconds = 0.0
         """Of the accomplished attempts."""
         self.concurrency = dict[int, tuple[int, float]]()
-        """Accomplished attempts and their seconds by the containers that were busy when they ended."""
+        """Accomplished attempts and their seconds by the containers that were busy meanwhile."""
         self.fresh = list[float]()
         """Durations of accomplished attempts that are not in the histogram yet."""
         self._buckets = dict[int, Bucket]()
@@ -110,9 +110,13 @@ class Jobs:
         self.accomplished += 1
         self.job_seconds += seconds
         self.fresh.append(seconds)
-        alike, alike_seconds = self.concurrency.get(busy, (0, 0.0))
-        self.concurrency[busy] = alike + 1, alike_seconds + seconds
+        self.count_concurrency(busy, seconds)
         return False
+
+    def count_concurrency(self, busy: int, seconds: float, attempts: int = 1) -> None:
+        """Attempts were accomplished, in so many seconds together, while so many containers were busy."""
+        alike, alike_seconds = self.concurrency.get(busy, (0, 0.0))
+        self.concurrency[busy] = alike + attempts, alike_seconds + seconds
 
     def lose(self, job: int, seconds: float) -> bool:
         """An attempt has ended with its container; True if the job waits for another one."""

@@ -12,7 +12,19 @@ from jqueuer.states import ContainerState
 class Container:
     """One container of the experiment service."""
 
-    __slots__ = ("asked_at", "busy_since", "draining", "gone", "job", "node", "number", "status", "ticket", "up_at")
+    __slots__ = (
+        "asked_at",
+        "busy_since",
+        "busy_with",
+        "draining",
+        "gone",
+        "job",
+        "node",
+        "number",
+        "status",
+        "ticket",
+        "up_at",
+    )
 
     def __init__(self, number: int, node: Node, asked_at: float) -> None:
         self.number = number
@@ -24,6 +36,8 @@ class Container:
         self.gone = False
         self.job = NONE
         self.busy_since = 0.0
+        self.busy_with = 0
+        """How many containers were busy when its present attempt began."""
         self.ticket = 0
         """The number of its present attempt; what is planned under an older one is void."""
         self.status: ContainerStatus | None = None

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from heapq import heappop, heappush, heapreplace
 
+from cautoscaler.measured import busy_between
 from jqueuer.model import MAX_CONTAINERS
 from jqueuer.simulation import streams
 from jqueuer.simulation.jobs import NONE, Jobs
@@ -177,7 +178,7 @@ class World:
         enough = self.stop_at if self._noticed else min(self.stop_at, self._looked_at + self._looked_at // _GROWTH + 1)
         stop, job, number = min(jobs.published, first + max(1, enough - jobs.accomplished)), first, self._planned
         pace, now, total = self._pace, self.now, jobs.job_seconds
-        alike, alike_seconds = jobs.concurrency.get(pace.busy, (0, 0.0))
+        alike, alike_seconds, busy = 0, 0.0, pace.busy
         since, base, factor = pace.since, pace.progress, pace.slowness
         while job < stop:
             progress, ticket, container = ends[0]
@@ -187,7 +188,12 @@ class World:
             now = at
             seconds = at - container.busy_since
             total += seconds  # one by one, so that the sum does not depend on when this was interrupted
-            alike_seconds += seconds
+            if container.busy_with == busy:
+                alike += 1
+                alike_seconds += seconds
+            else:
+                jobs.count_concurrency(busy_between(container.busy_with, busy), seconds)
+                container.busy_with = busy
             fresh(seconds)
             number += 1
             container.ticket, container.busy_since, container.job = number, at, job
@@ -198,14 +204,14 @@ class World:
         jobs.accomplished += ended
         jobs.attempts += ended
         jobs.job_seconds = total
-        if ended:
-            jobs.concurrency[pace.busy] = alike + ended, alike_seconds
+        if alike:
+            jobs.count_concurrency(busy, alike_seconds, alike)
 
     def _end(self, container: Container, progress: float) -> None:
         """An attempt ends by itself; what becomes of its job and its container."""
         job, seconds = container.job, self.now - container.busy_since
         container.job = NONE
-        if self.jobs.end(job, seconds, self._pace.busy):
+        if self.jobs.end(job, seconds, busy_between(container.busy_with, self._pace.busy)):
             self.plan(self.next_look(self.now + self._backoff), AGAIN, lambda: self._again(job))
         if container.draining:
             self._pace.change_busy(-1, self.now)
@@ -242,6 +248,7 @@ class World:
     def _attempt(self, container: Container, job: int, progress: float) -> None:
         self._planned += 1
         container.job, container.busy_since, container.ticket = job, self.now, self._planned
+        container.busy_with = self._pace.busy
         heappush(self._ends, (progress + self.jobs.works[job], self._planned, container))
 
     def _reconcile(self) -> None:

@@ -110,10 +110,10 @@ def _post_outputs(services: Services, experiment_id: str) -> list[OutputModel]:
 
 
 def _outputs_of(experiment_id: str, job_id: str, job: JobRecord) -> list[OutputModel]:
-    if not job.attempts:
+    attempt = job.deciding
+    if attempt is None:
         return []
-    last = job.attempts[-1]
-    return [output(experiment_id, job_id, last.number, file) for file in last.outputs]
+    return [output(experiment_id, job_id, attempt.number, file) for file in attempt.outputs]
 
 
 def _with_next(found: list[OutputModel], experiment_id: str, place: str, limit: int) -> OutputList:

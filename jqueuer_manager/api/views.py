@@ -131,20 +131,20 @@ def _forecast(forecast: Forecast) -> ForecastModel:
 
 def job_item(experiment_id: str, record: JobRecord) -> JobItem:
     """A job for the list."""
-    last = record.attempts[-1] if record.attempts else None
+    attempt = record.deciding
     return JobItem(
         id=record.spec.id,
         index=record.index,
         state=record.state,
         attempts=len(record.attempts),
-        exit_code=last.exit_code if last else None,
-        reason=last.reason if last else "",
-        container=last.container if last else None,
-        node=last.node if last else None,
-        started_at=last.started_at if last else None,
-        finished_at=last.finished_at if last else None,
+        exit_code=attempt.exit_code if attempt else None,
+        reason=attempt.reason if attempt else "",
+        container=attempt.container if attempt else None,
+        node=attempt.node if attempt else None,
+        started_at=attempt.started_at if attempt else None,
+        finished_at=attempt.finished_at if attempt else None,
         not_before=record.not_before,
-        outputs=len(last.outputs) if last else 0,
+        outputs=len(attempt.outputs) if attempt else 0,
         links={"self": job_href(experiment_id, record.spec.id)},
     )
 

@@ -275,7 +275,7 @@ def test_what_is_remembered_of_durations_does_not_grow_with_the_jobs(world: Worl
     assert client.hlen(f"{experiment_key(X)}:measured") <= 2 * (len(durations.buckets) + 1) <= 6
 
 
-def test_they_are_remembered_by_the_jobs_that_ran_when_each_ended(world: World) -> None:
+def test_they_are_remembered_by_the_jobs_that_ran_between_start_and_end_of_each(world: World) -> None:
     first, second, third = world.claim("a", "c1"), world.claim("b", "c2"), world.claim("c", "c3")
     world.end(first, "accomplished", 4.0)
     world.end(second, "accomplished", 3.0)
@@ -284,7 +284,7 @@ def test_they_are_remembered_by_the_jobs_that_ran_when_each_ended(world: World) 
     world.end(third, "accomplished", 3.5)
     world.end(fourth, "accomplished", 1.0)
     assert world.ledger.measured(X).concurrency == (
-        Concurrency(1, 1, 1.0), Concurrency(2, 2, 6.5), Concurrency(3, 1, 4.0),
+        Concurrency(2, 3, 8.0), Concurrency(3, 1, 3.5),
     )  # fmt: skip
 
 

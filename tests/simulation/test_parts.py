@@ -64,7 +64,7 @@ def test_held_it_still_replaces_what_is_lost() -> None:
 
 def test_a_simulation_that_cannot_end_says_why() -> None:
     nowhere: Scenario = scenario(node_loss=[{"at": "1m", "node": 1}], cluster={"nodes": 1})
-    with pytest.raises(StuckError, match=r"'test' does not end under deadline-paper: .* with 60 jobs left"):
+    with pytest.raises(StuckError, match=r"'test' does not end under deadline-paper: .* with \d+ jobs left"):
         simulate(nowhere, seed=1)
 
 

@@ -195,7 +195,7 @@ def test_the_post_command_follows_the_last_job() -> None:
     assert scenario_from_records(longer).experiment.post is None
     after = with_post(outcome, longer, look_seconds=LOOK)
     assert after.finished_seconds == outcome.finished_seconds + 2.5
-    assert after.container_seconds == outcome.container_seconds + 2.5
+    assert after.container_seconds == pytest.approx(outcome.container_seconds + 2.5)
     assert with_post(outcome, records) is outcome
 
 

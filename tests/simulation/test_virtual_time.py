@@ -133,33 +133,22 @@ def test_the_golden_run() -> None:
         trace=True,
     )
     assert [(round(moment, 3), requested, up) for moment, requested, up in outcome.trace] == GOLDEN_TRACE
-    assert outcome.finished_seconds == 1379
-    assert round(outcome.container_seconds, 6) == 5896
-    assert round(outcome.job_seconds, 6) == 4816.983855
-    assert (outcome.attempts, outcome.accomplished, outcome.killed, outcome.lost) == (70, 60, 4, 2)
-    assert (outcome.peak_containers, outcome.scale_ups, outcome.scale_downs) == (5, 4, 3)
+    assert outcome.finished_seconds == 1225
+    assert round(outcome.container_seconds, 6) == 5885.0
+    assert round(outcome.job_seconds, 6) == 5263.139507
+    assert (outcome.attempts, outcome.accomplished, outcome.killed, outcome.lost) == (68, 60, 0, 2)
+    assert (outcome.peak_containers, outcome.scale_ups, outcome.scale_downs) == (5, 0, 0)
 
 
 GOLDEN_TRACE = [
     (0.0, 5, 0),
-    (30.613, 5, 2),
-    (30.827, 5, 4),
-    (39.03, 5, 5),
-    (115.0, 3, 3),
-    (207.0, 4, 3),
-    (212.0, 4, 4),
-    (460.0, 5, 4),
-    (465.0, 5, 5),
+    (30.034, 5, 2),
+    (37.618, 5, 4),
+    (39.316, 5, 5),
     (480.0, 5, 3),
     (481.0, 4, 3),
     (485.0, 4, 4),
     (720.0, 5, 4),
     (725.0, 5, 5),
-    (897.0, 4, 4),
-    (1035.0, 5, 4),
-    (1040.0, 5, 5),
-    (1173.0, 3, 3),
-    (1265.0, 5, 3),
-    (1270.0, 5, 5),
-    (1379.0, 0, 0),
+    (1225.0, 0, 0),
 ]

@@ -24,25 +24,30 @@ local function move(id, from, to)
 end
 -- A running job with its holders: token -> container. Mostly one; two while a second copy runs, then the job's
 -- 'copies' says who, and each has a lease of its own. 'hedge' is 'open' for one second claim, then that one's token.
+-- Where one of them ended in a way that would have failed the job, 'spent' says that the other is its last chance.
 local function run_of(id)
   local job = job_key(id)
-  local found = redis.call('HMGET', job, 'state', 'token', 'container', 'copies', 'hedge')
+  local found = redis.call('HMGET', job, 'state', 'token', 'container', 'copies', 'hedge', 'spent')
   if found[1] ~= 'running' then return nil end
-  local holders = found[4] and cjson.decode(found[4]) or {[found[2]] = found[3]}
-  return {id = id, job = job, token = found[2], holders = holders, copies = found[4], hedge = found[5]}
+  local run = {id = id, job = job, token = found[2], copies = found[4], hedge = found[5], spent = found[6]}
+  run.holders = found[4] and cjson.decode(found[4]) or {[found[2]] = found[3]}
+  return run
 end
 local function lease_of(run, token) return run.copies and run.id .. ' ' .. token or run.id end
--- The holder gives its lease and its container back; whether another one goes on with the job.
-local function leave(run, token)
+-- The holder gives its lease and its container back; whether another one goes on with the job. 'final': alone it would
+-- have failed the job.
+local function leave(run, token, final)
   redis.call('ZREM', lane .. ':leases', lease_of(run, token))
   redis.call('HDEL', x .. ':busy', run.holders[token])
   redis.call('HDEL', x .. ':busy_since', run.holders[token])
   run.holders[token] = nil
   if next(run.holders) then
     redis.call('HSET', run.job, 'copies', cjson.encode(run.holders))
+    if final then redis.call('HSET', run.job, 'spent', 1) end
+    run.spent = run.spent or final
     return true
   end
-  if run.copies then redis.call('HDEL', run.job, 'copies') end
+  if run.copies then redis.call('HDEL', run.job, 'copies', 'spent') end
   if run.hedge == 'open' then redis.call('HDEL', run.job, 'hedge') end
   return false
 end
@@ -64,13 +69,12 @@ local function cancelled() return redis.call('HGET', x, 'state') == 'cancelled' 
 -- away at once (max_lost 0), no job is to blame. Returns whether another copy goes on.
 local function lose(run, token, at_ms, max_lost, reason)
   local attempt = close(run, token, 'lost', reason, at_ms)
-  local goes_on = leave(run, token)
   sum('killed', 1)
   measure('u', math.max(0, attempt['finished_at'] - attempt['started_at']))
   local too_often = max_lost > 0 and redis.call('HINCRBY', run.job, 'lost', 1) >= max_lost
-  if goes_on then return true end
+  if leave(run, token, too_often) then return true end
   if cancelled() then move(run.id, 'running', 'cancelled')
-  elseif too_often then move(run.id, 'running', 'failed')
+  elseif too_often or run.spent then move(run.id, 'running', 'failed')
   else requeue(run.id, at_ms) end
   return false
 end
@@ -141,7 +145,8 @@ end
 redis.call('HSET', x .. ':busy', ARGV[2], id)
 redis.call('HSET', x .. ':busy_since', ARGV[2], now)
 local attempt = cjson.encode({number = token, container = ARGV[2], node = ARGV[3], started_at = now / 1000})
-redis.call('HSET', job, 'container', ARGV[2], 'a:' .. token, attempt)
+local busy = redis.call('ZCARD', lane .. ':leases')
+redis.call('HSET', job, 'container', ARGV[2], 'a:' .. token, attempt, 'busy', busy)
 sum('attempts', 1)
 return {token, now, found[3]}
 """
@@ -178,7 +183,9 @@ end
 redis.call('HSET', job, 'a:' .. token, ARGV[4])
 if outcome == 'accomplished' then
   measure('d:' .. ARGV[12], ARGV[11])
-  measure('c:' .. redis.call('ZCARD', lane .. ':leases'), ARGV[11])
+  local at_end = redis.call('ZCARD', lane .. ':leases')
+  local at_start = tonumber(redis.call('HGET', job, 'busy') or at_end)
+  measure(string.format('c:%d', math.floor((at_start + at_end + 1) / 2)), ARGV[11])
   if leave(run, token) then
     local slower = next(run.holders)
     close(run, slower, 'cancelled', ARGV[13], now)
@@ -191,10 +198,10 @@ end
 if outcome ~= 'cancelled' then measure('u', ARGV[11]) end
 local over = outcome == 'cancelled' or cancelled()
 local again = not over and ARGV[5] == '1' and redis.call('HINCRBY', job, 'failures', 1) < tonumber(ARGV[6])
-if leave(run, token) then return 'running' end
+if leave(run, token, not over and not again) then return 'running' end
 if over then
   move(id, 'running', 'cancelled')
-elseif again then
+elseif again and not run.spent then
   requeue(id, now + ARGV[7])
 else
   move(id, 'running', 'failed')
