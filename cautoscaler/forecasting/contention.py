@@ -15,6 +15,8 @@ from cautoscaler.measured import Concurrency
 
 PRIOR_EXPONENT_SPREAD: Final = 0.3
 LARGEST_EXPONENT: Final = 1.5
+CLEARLY: Final = 1.5
+"""Only an exponent of so many of its standard deviations is more than what chance makes of equal durations."""
 LOCAL_SPREAD: Final = 0.1
 """Of the logarithm of the means about that power …"""
 REACH: Final = 0.15
@@ -38,10 +40,11 @@ class Contention:
         return 1.0 if self.exponent == 0.0 else self._at(max(1, busy)) / self.reference
 
     def _at(self, busy: int) -> float:
-        at = math.log(busy)
+        fewest = self.local[0][0] if self.local else 0.0
+        at = max(math.log(busy), fewest)  # how much faster jobs are with fewer than ever were busy, nobody knows
         weights = [jobs * math.exp(-(((x - at) / REACH) ** 2) / 2) for x, _, jobs in self.local]
         off = sum(weight * more for weight, (_, more, _) in zip(weights, self.local, strict=True))
-        return float(busy**self.exponent * math.exp(off / (sum(weights) + self.doubt)))
+        return math.exp(at * self.exponent + off / (sum(weights) + self.doubt))
 
 
 def fit(concurrency: Sequence[Concurrency], *, variation: float) -> Contention:
@@ -58,11 +61,12 @@ def fit(concurrency: Sequence[Concurrency], *, variation: float) -> Contention:
     middle_y = sum(y * number for _, y, number in points) / jobs
     xx = sum(number * (x - middle_x) ** 2 for x, _, number in points)
     xy = sum(number * (x - middle_x) * (y - middle_y) for x, y, number in points)
-    noise = max(variation, 0.05) ** 2 / PRIOR_EXPONENT_SPREAD**2
-    exponent = min(LARGEST_EXPONENT, max(0.0, xy / (xx + noise)))
-    if exponent < 0.02:
+    variance = max(variation, 0.05) ** 2
+    information = xx + variance / PRIOR_EXPONENT_SPREAD**2
+    exponent = min(LARGEST_EXPONENT, xy / information)
+    if exponent < CLEARLY * math.sqrt(variance / information):
         return Contention()
     local = tuple((x, y - middle_y - exponent * (x - middle_x), number) for x, y, number in points)
-    found = Contention(exponent, 1.0, local, max(variation, 0.05) ** 2 / LOCAL_SPREAD**2)
+    found = Contention(exponent, 1.0, local, variance / LOCAL_SPREAD**2)
     reference = sum(number * found.factor(round(math.exp(x))) for x, _, number in points) / jobs
     return replace(found, reference=reference)

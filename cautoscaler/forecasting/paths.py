@@ -26,7 +26,7 @@ class Path:
     work: tuple[float, ...]
     """What is still to be begun, in order; each goes to the container that is free first."""
     running: tuple[float, ...]
-    """What is left of each running job."""
+    """What is left of each running job, and of the attempts that follow if this one fails."""
 
 
 def draw(
@@ -45,11 +45,9 @@ def draw(
     drawn = []
     for path, normal in enumerate(normal_paths(paths)):
         source = _Source(path)
-        work = _work(times, planned, source)
-        if failing:
-            again = source.failures(planned.singles + sum(planned.small[-1:]) + len(running_seconds), failing)
-            work += _jobs(times, again, source)
-        drawn.append(Path(times.scale(normal), tuple(work), _residuals(times, running_seconds, ranks, source)))
+        work = _work(times, planned, failing, source)
+        running = _residuals(times, running_seconds, ranks, failing, source)
+        drawn.append(Path(times.scale(normal), tuple(work), tuple(running)))
     return tuple(drawn)
 
 
@@ -76,20 +74,21 @@ class _Source:
         """A standard exponential draw."""
         return -math.log((self.take(1)[0] + 0.5) / STRATA)
 
-    def failures(self, count: int, probability: float) -> int:
-        """How many attempts fail until so many jobs are done."""
-        if count > 64:
-            mean = count * probability / (1 - probability)
-            return max(0, round(mean + math.sqrt(mean / (1 - probability)) * self.normal()))
-        threshold, failed, attempts = probability * STRATA, 0, count
-        while attempts:
-            attempts = sum(stratum < threshold for stratum in self.take(attempts))
-            failed += attempts
-        return failed
+    def attempts(self, count: int, failing: float) -> list[int]:
+        """How many attempts each of so many jobs takes."""
+        threshold = failing * STRATA
+        found = [1] * count
+        again = [index for index, stratum in enumerate(self.take(count)) if stratum < threshold]
+        while again:
+            for index in again:
+                found[index] += 1
+            again = [index for index, stratum in zip(again, self.take(len(again)), strict=True) if stratum < threshold]
+        return found
 
 
-def _work(times: JobTimes, planned: Plan, source: _Source) -> list[float]:
-    return _large(times, planned, source) + _small(times, planned, source) + _jobs(times, planned.singles, source)
+def _work(times: JobTimes, planned: Plan, failing: float, source: _Source) -> list[float]:
+    small = _small(times, planned, failing, source)
+    return _large(times, planned, source) + small + _jobs(times, planned.singles, failing, source)
 
 
 def _large(times: JobTimes, planned: Plan, source: _Source) -> list[float]:
@@ -106,21 +105,24 @@ def _large(times: JobTimes, planned: Plan, source: _Source) -> list[float]:
     return work
 
 
-def _small(times: JobTimes, planned: Plan, source: _Source) -> list[float]:
+def _small(times: JobTimes, planned: Plan, failing: float, source: _Source) -> list[float]:
     if not planned.small:
         return []
-    reached = list(accumulate(_jobs(times, planned.small[-1], source), initial=0.0))
+    reached = list(accumulate(_jobs(times, planned.small[-1], failing, source), initial=0.0))
     starts = (0, *planned.small)
     return [reached[stop] - reached[start] for start, stop in zip(starts, planned.small, strict=False)]
 
 
-def _jobs(times: JobTimes, count: int, source: _Source) -> list[float]:
+def _jobs(times: JobTimes, count: int, failing: float, source: _Source) -> list[float]:
+    """Jobs with all their attempts: none begins before the one before it has failed."""
     quantiles, strata = times.quantiles, source.take(count)
     work = [quantiles[stratum] for stratum in strata]
     if times.tail and STRATA - 1 in strata:
         for index, stratum in enumerate(strata):
             if stratum == STRATA - 1:
                 work[index] = times.beyond(source.exponential())
+    if failing:
+        work = [seconds * attempts for seconds, attempts in zip(work, source.attempts(count, failing), strict=True)]
     return work
 
 
@@ -133,14 +135,17 @@ def _long(times: JobTimes, planned: Plan, count: int, source: _Source) -> list[f
     ]
 
 
-def _residuals(times: JobTimes, ages: tuple[float, ...], ranks: tuple[int, ...], source: _Source) -> tuple[float, ...]:
+def _residuals(
+    times: JobTimes, ages: tuple[float, ...], ranks: tuple[int, ...], failing: float, source: _Source
+) -> list[float]:
     """What is left of jobs of these ages, given that they have not ended yet."""
     quantiles, left = times.quantiles, list[float]()
-    for age, rank, stratum in zip(ages, ranks, source.take(len(ages)), strict=True):
+    attempts = source.attempts(len(ages), failing) if failing else [1] * len(ages)
+    for age, rank, stratum, count in zip(ages, ranks, source.take(len(ages)), attempts, strict=True):
         if rank >= STRATA:  # longer than any: as long again as the tail says
-            left.append(age * math.expm1(times.tail * source.exponential()))
-            continue
-        found = rank + stratum * (STRATA - rank) // STRATA
-        duration = times.beyond(source.exponential()) if found == STRATA - 1 and times.tail else quantiles[found]
-        left.append(max(0.0, duration - age))
-    return tuple(left)
+            duration = age * math.exp(times.tail * source.exponential())
+        else:
+            found = rank + stratum * (STRATA - rank) // STRATA
+            duration = times.beyond(source.exponential()) if found == STRATA - 1 and times.tail else quantiles[found]
+        left.append(max(0.0, duration * count - age))
+    return left

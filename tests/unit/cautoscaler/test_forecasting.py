@@ -253,7 +253,7 @@ def test_a_tight_deadline_asks_for_more_than_the_mean_says() -> None:
     source = random.Random(1)
     durations = [source.lognormvariate(math.log(MINUTE) - 0.5, 1.0) for _ in range(2000)]
     known = seen(durations, jobs_left=1000, maximum=20, deadline_at=6000.0)
-    assert 11 <= decided(replace(known, requested=0)) <= 14
+    assert 11 <= decided(replace(known, requested=0)) <= 15
 
 
 def test_containers_are_kept_while_giving_them_up_would_be_a_risk() -> None:
