@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test test-swarm services swarm-up swarm-down secrets lint bench-local bench-intake bench-swarm lock clean
+.PHONY: help demo test test-swarm services swarm-up swarm-down secrets lint bench-local bench-intake bench-swarm bench-policies bench-simulation bench-fidelity lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -51,6 +51,15 @@ bench-intake: $(VENV)/.installed ## Measure what 100,000 jobs cost the manager i
 
 bench-swarm: $(VENV)/.installed services ## Measure jobs per second on a node of a real Swarm (root on Debian)
 	$(BIN)/python -m benchmarks.swarm
+
+bench-policies: $(VENV)/.installed ## Compare all policies over the scenario suite, in virtual time, and check the forecasts
+	$(BIN)/python -m benchmarks.policies
+
+bench-simulation: $(VENV)/.installed ## Measure the simulator: job events per second, and a million jobs
+	$(BIN)/python -m benchmarks.simulation
+
+bench-fidelity: $(VENV)/.installed ## Run the demo for real and from its own records in virtual time, and compare
+	$(BIN)/python -m benchmarks.fidelity
 
 lock: ## Choose the newest versions of everything again (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --extra demo --group dev --generate-hashes --no-header \

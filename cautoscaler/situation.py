@@ -58,6 +58,8 @@ class Situation:
     """How many of these, the last in the row, run in containers that drain."""
     starting_seconds: tuple[float, ...] = ()
     """How long ago each container was asked for that is not up yet."""
+    most_attempts: int = 1_000
+    """So often a job that fails is run in all."""
     container_seconds: float = 0.0
     """Paid for so far: lifetimes of all containers, the present ones until now."""
     changed_at: float | None = None

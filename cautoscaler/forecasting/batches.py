@@ -15,6 +15,7 @@ from itertools import accumulate
 from typing import Final
 
 from cautoscaler.forecasting.draws import STRATA
+from cautoscaler.forecasting.failing import Failures
 from cautoscaler.forecasting.job_times import JobTimes
 
 LARGEST_SHARE: Final = 0.5
@@ -48,8 +49,8 @@ class Plan:
     """For each stratum the batch before which a long job stands: batches hold their share of them."""
 
 
-def plan(times: JobTimes, jobs: int, containers: int, failing: float) -> Plan:
-    """How to draw so many jobs for at most so many containers; ``failing`` is the share of attempts that fail."""
+def plan(times: JobTimes, jobs: int, containers: int, failures: Failures) -> Plan:
+    """How to draw so many jobs for at most so many containers."""
     sizes, singles = _sizes(jobs, containers, min(4.0, math.sqrt(times.variance) / times.mean_seconds))
     small = tuple(accumulate(size for size in sizes if size < LARGE))
     sizes = [size for size in sizes if size >= LARGE]
@@ -58,18 +59,18 @@ def plan(times: JobTimes, jobs: int, containers: int, failing: float) -> Plan:
         return Plan((), (), small, singles, 0.0, STRATA, 0.0, ())
     ordinary, threshold, share = _split(times, batched)
     mean, variance = _moments(times, ordinary, threshold)
-    attempts = 1 / (1 - failing)
-    noise = variance * attempts + mean * mean * failing * attempts * attempts
+    repeats = failures.repeats
+    noise = variance + repeats * (1 + repeats) * failures.seconds**2
     kept = 1 - share
     reached = tuple(accumulate(sizes))
-    mean *= attempts
+    mean += repeats * failures.seconds
     squares = tuple(math.log1p(noise / (size * kept * mean * mean)) for size in sizes)
     return Plan(
         medians=tuple(size * kept * mean * math.exp(-square / 2) for size, square in zip(sizes, squares, strict=True)),
         sigmas=tuple(map(math.sqrt, squares)),
         small=small,
         singles=singles,
-        long=batched * share * attempts,
+        long=batched * share,
         ordinary=ordinary,
         threshold=threshold,
         places=tuple(bisect_left(reached, (stratum + 0.5) / STRATA * batched) for stratum in range(STRATA)),

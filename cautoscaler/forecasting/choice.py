@@ -65,18 +65,22 @@ def choose(
     return Choice(best, finish, False, finish.probability(seconds), finish.quantile(confidence))
 
 
-def fewest(model: FinishModel, most: int, seconds: float, confidence: float, *, then: int = 0) -> int | None:
-    """The fewest containers that end within ``seconds`` with this probability, or None where not even ``most`` do."""
+def fewest(
+    model: FinishModel, most: int, seconds: float, confidence: float, *, least: int = 1, then: int = 0
+) -> int | None:
+    """The fewest containers that end within ``seconds`` with this probability, or None where not even ``most`` do.
+
+    Not fewer than ``least``; ``then`` is that of :meth:`FinishModel.finish`.
+    """
 
     def enough(containers: int) -> bool:
         return model.finish(containers, then).probability(seconds) >= confidence
 
-    least = 1
     if not then:
         slowest = model.work_seconds(confidence) * model.contention.factor(1) / seconds
         if slowest > 2 * most:
             return None
-        least = max(1, min(most, math.floor(slowest)))
+        least = max(least, min(most, math.floor(slowest)))
     if model.contention.exponent == 0.0:
         return _bisected(enough, least, most)
     return next((containers for containers in _candidates(least, most) if enough(containers)), None)

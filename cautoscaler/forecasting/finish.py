@@ -13,13 +13,14 @@ from operator import add
 from typing import Final
 
 from cautoscaler.forecasting import contention
+from cautoscaler.forecasting.failing import failures
 from cautoscaler.forecasting.job_times import job_times
 from cautoscaler.forecasting.paths import Path, draw
 from cautoscaler.situation import Situation
 
 UNKNOWN_START_SECONDS: Final = 15.0
 """From asking for a container until it takes jobs, as long as none has come up."""
-PATHS: Final = 48
+PATHS: Final = 40
 """Enough to decide by; who shows the forecast to people, or promises by it, takes more."""
 MANY_PATHS: Final = 400
 AT_FULL: Final = 32
@@ -30,7 +31,6 @@ LARGEST_MODEL: Final = 256
 AMPLY: Final = 4.0
 """The draws are fine enough for so many times the containers that the mean asks for."""
 FEWEST_CONTAINERS: Final = 8
-_FAILURE_PRIOR: Final = 0.02, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,11 @@ class FinishModel:
         useful = self._useful()
         self._scale = max(1.0, useful / LARGEST_MODEL)
         self._containers = max(1, round(useful / self._scale))
+        staying = len(situation.running_seconds) - situation.draining_running
+        self._running = self._thinned(situation.running_seconds[:staying])
+        self._staying = len(self._running)
+        self._running += self._thinned(situation.running_seconds[staying:])
         self._paths = self._draw(max(min(paths, FEWEST_PATHS), min(paths, paths * AT_FULL // self._containers)))
-        self._staying = len(situation.running_seconds) - situation.draining_running
         self._idle = situation.containers.idle
         self._found: dict[tuple[int, int], Finish] = {}
         self._work_seconds = sorted(path.scale * sum(path.work) for path in self._paths)
@@ -97,22 +100,21 @@ class FinishModel:
         need = situation.jobs_left * self.times.mean_seconds / left
         return min(most, max(situation.requested, FEWEST_CONTAINERS, math.ceil(min(most, AMPLY * need))))
 
+    def _thinned(self, seconds: tuple[float, ...]) -> tuple[float, ...]:
+        """As many of them as the smaller model has room for, evenly chosen."""
+        if self._scale == 1:
+            return seconds
+        return tuple(seconds[int(index * self._scale)] for index in range(int(len(seconds) / self._scale)))
+
     def _draw(self, paths: int) -> tuple[Path, ...]:
         situation, measured = self._situation, self._situation.measured
-        running = situation.running_seconds
-        queued = max(0, situation.jobs_left - len(running))
-        attempts = measured.durations.count + measured.unsuccessful
-        failing, weight = _FAILURE_PRIOR
-        failing = (measured.unsuccessful + failing * weight) / (attempts + weight) if measured.unsuccessful else 0.0
-        if self._scale > 1:
-            step = round(self._scale)
-            running, queued = running[::step], round(queued / self._scale)
+        queued = max(0, situation.jobs_left - len(situation.running_seconds))
         return draw(
             self.times,
-            queued=queued,
-            running_seconds=running,
+            queued=round(queued / self._scale),
+            running_seconds=self._running,
             containers=self._containers,
-            failing=failing,
+            failures=failures(measured, situation.most_attempts, self.times.mean_seconds),
             paths=paths,
         )
 
@@ -134,7 +136,8 @@ class FinishModel:
     def _work_out(self, containers: int, then: int) -> Finish:
         factor = self.contention.factor(then)
         delay, scale = self.start_seconds, self._scale
-        starting = sorted(max(delay - age, 0.1 * delay, 0.3 * age - delay) for age in self._situation.starting_seconds)
+        ages = self._thinned(self._situation.starting_seconds)
+        starting = sorted(max(delay - age, 0.1 * delay, 0.3 * age - delay) for age in ages)
         many = max(1, round(containers / scale)) if containers else 0
         later = max(0, round(then / scale) - many)
         learned = max(0.0, delay + self.times.mean_seconds - max(self._situation.running_seconds, default=0.0))
@@ -155,8 +158,7 @@ class FinishModel:
     def _free(self, path: Path, many: int) -> list[float]:
         """When those of the present containers that are kept are free: idle ones first, then those with a job."""
         idle = min(many, round(self._idle / self._scale))
-        staying = path.running[: round(self._staying / self._scale)]
-        return [0.0] * idle + list(staying[: many - idle])
+        return [0.0] * idle + list(path.running[: self._staying][: many - idle])
 
 
 def _schedule(path: Path, free: list[float]) -> tuple[float, float]:

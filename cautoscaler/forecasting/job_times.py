@@ -37,6 +37,8 @@ FITTED_JOBS: Final = 2.0
 """The fitted log-normal weighs as much as so many jobs beside those that were seen."""
 FADING_JOBS: Final = 40.0
 """Where so many were seen it weighs half of that, and then less and less."""
+UNSEEN_JOBS: Final = 0.2
+"""So many are thought to be longer than any that was seen."""
 TAIL_JOBS: Final = 4.0
 """Its tail weighs as much as so many jobs beside the longest seen."""
 SMALL_SAMPLE: Final = 4.0
@@ -180,7 +182,7 @@ def _atoms(
         at_risk -= number
     whole = float(count + len(ages))
     atoms = [(seconds, mass * whole) for seconds, mass in found]
-    rest = max(survival * whole, 0.5)
+    rest = max(survival * whole, UNSEEN_JOBS)
     # what has run for longer than any that ended goes on as the fitted tail says
     start = seen[-1][0]
     excess = _log_excess(start, location, sigma) if survival * whole >= 1 else tail

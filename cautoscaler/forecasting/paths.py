@@ -8,13 +8,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Final
 
 from cautoscaler.forecasting.batches import Plan, plan
 from cautoscaler.forecasting.draws import STRATA, doubled, normal_paths, normal_strata
+from cautoscaler.forecasting.failing import Failures
 from cautoscaler.forecasting.job_times import JobTimes
-
-LIKELIEST_FAILURE: Final = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +33,17 @@ def draw(
     queued: int,
     running_seconds: tuple[float, ...],
     containers: int,
-    failing: float,
+    failures: Failures,
     paths: int,
 ) -> tuple[Path, ...]:
-    """So many paths for so many queued jobs, at most ``containers`` at a time; ``failing`` is the share of attempts."""
-    failing = min(failing, LIKELIEST_FAILURE)
-    planned = plan(times, queued, containers, failing)
+    """So many paths for so many queued jobs, at most ``containers`` at a time."""
+    planned = plan(times, queued, containers, failures)
     ranks = tuple(times.rank(age) for age in running_seconds)
     drawn = []
     for path, normal in enumerate(normal_paths(paths)):
         source = _Source(path)
-        work = _work(times, planned, failing, source)
-        running = _residuals(times, running_seconds, ranks, failing, source)
+        work = _work(times, planned, failures, source)
+        running = _residuals(times, running_seconds, ranks, failures, source)
         drawn.append(Path(times.scale(normal), tuple(work), tuple(running)))
     return tuple(drawn)
 
@@ -74,21 +71,21 @@ class _Source:
         """A standard exponential draw."""
         return -math.log((self.take(1)[0] + 0.5) / STRATA)
 
-    def attempts(self, count: int, failing: float) -> list[int]:
-        """How many attempts each of so many jobs takes."""
-        threshold = failing * STRATA
-        found = [1] * count
+    def repeats(self, count: int, failures: Failures) -> dict[int, int]:
+        """Which of so many jobs fail and are run again, and how often."""
+        threshold, found = failures.share * STRATA, dict[int, int]()
         again = [index for index, stratum in enumerate(self.take(count)) if stratum < threshold]
-        while again:
-            for index in again:
-                found[index] += 1
+        for number in range(1, failures.most_attempts):
+            if not again:
+                break
+            found.update(dict.fromkeys(again, number))
             again = [index for index, stratum in zip(again, self.take(len(again)), strict=True) if stratum < threshold]
         return found
 
 
-def _work(times: JobTimes, planned: Plan, failing: float, source: _Source) -> list[float]:
-    small = _small(times, planned, failing, source)
-    return _large(times, planned, source) + small + _jobs(times, planned.singles, failing, source)
+def _work(times: JobTimes, planned: Plan, failures: Failures, source: _Source) -> list[float]:
+    small = _small(times, planned, failures, source)
+    return _large(times, planned, source) + small + _jobs(times, planned.singles, failures, source)
 
 
 def _large(times: JobTimes, planned: Plan, source: _Source) -> list[float]:
@@ -105,15 +102,15 @@ def _large(times: JobTimes, planned: Plan, source: _Source) -> list[float]:
     return work
 
 
-def _small(times: JobTimes, planned: Plan, failing: float, source: _Source) -> list[float]:
+def _small(times: JobTimes, planned: Plan, failures: Failures, source: _Source) -> list[float]:
     if not planned.small:
         return []
-    reached = list(accumulate(_jobs(times, planned.small[-1], failing, source), initial=0.0))
+    reached = list(accumulate(_jobs(times, planned.small[-1], failures, source), initial=0.0))
     starts = (0, *planned.small)
     return [reached[stop] - reached[start] for start, stop in zip(starts, planned.small, strict=False)]
 
 
-def _jobs(times: JobTimes, count: int, failing: float, source: _Source) -> list[float]:
+def _jobs(times: JobTimes, count: int, failures: Failures, source: _Source) -> list[float]:
     """Jobs with all their attempts: none begins before the one before it has failed."""
     quantiles, strata = times.quantiles, source.take(count)
     work = [quantiles[stratum] for stratum in strata]
@@ -121,8 +118,9 @@ def _jobs(times: JobTimes, count: int, failing: float, source: _Source) -> list[
         for index, stratum in enumerate(strata):
             if stratum == STRATA - 1:
                 work[index] = times.beyond(source.exponential())
-    if failing:
-        work = [seconds * attempts for seconds, attempts in zip(work, source.attempts(count, failing), strict=True)]
+    if failures.happen:
+        for index, repeats in source.repeats(count, failures).items():
+            work[index] += repeats * failures.seconds
     return work
 
 
@@ -136,16 +134,16 @@ def _long(times: JobTimes, planned: Plan, count: int, source: _Source) -> list[f
 
 
 def _residuals(
-    times: JobTimes, ages: tuple[float, ...], ranks: tuple[int, ...], failing: float, source: _Source
+    times: JobTimes, ages: tuple[float, ...], ranks: tuple[int, ...], failures: Failures, source: _Source
 ) -> list[float]:
     """What is left of jobs of these ages, given that they have not ended yet."""
     quantiles, left = times.quantiles, list[float]()
-    attempts = source.attempts(len(ages), failing) if failing else [1] * len(ages)
-    for age, rank, stratum, count in zip(ages, ranks, source.take(len(ages)), attempts, strict=True):
+    repeats = source.repeats(len(ages), failures) if failures.happen else {}
+    for index, (age, rank, stratum) in enumerate(zip(ages, ranks, source.take(len(ages)), strict=True)):
         if rank >= STRATA:  # longer than any: as long again as the tail says
             duration = age * math.exp(times.tail * source.exponential())
         else:
             found = rank + stratum * (STRATA - rank) // STRATA
             duration = times.beyond(source.exponential()) if found == STRATA - 1 and times.tail else quantiles[found]
-        left.append(max(0.0, duration * count - age))
+        left.append(max(0.0, duration - age) + repeats.get(index, 0) * failures.seconds)
     return left

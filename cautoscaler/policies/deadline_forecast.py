@@ -97,9 +97,8 @@ class _Rule:
 
     def _for_now(self, left: float, enough: int) -> int:
         """Nothing is measured yet: enough if it is likely enough, and all are still of use once something is."""
-        likely = fewest(self._model, self._most, left, min(LIKELY, self._confidence)) or enough
-        tried = range(likely, enough)
-        return next((one for one in tried if self._model.finish(one, self._most).probability(left) >= self.aim), enough)
+        likely = fewest(self._model, enough, left, min(LIKELY, self._confidence)) or enough
+        return fewest(self._model, enough, left, self.aim, least=likely, then=self._most) or enough
 
 
 def _told(situation: Situation, model: FinishModel, choice: Choice) -> tuple[Basis, str, dict[str, Scalar]]:

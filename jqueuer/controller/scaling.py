@@ -55,7 +55,8 @@ def _calculation_due(state: ControllerState, observation: Observation, record: E
     period = cautoscaler.period_seconds(
         policy_name(description), situation_of(state, observation, record), description.policy.period
     )
-    return observation.now - state.calculated_at >= period
+    # a clock that was set back would put the next calculation off for as long
+    return not 0 <= observation.now - state.calculated_at < period
 
 
 def _consult(

@@ -64,6 +64,7 @@ def situation_of(
         running_seconds=tuple(_running_seconds(one, now) for one in (*running, *draining)),
         draining_running=len(draining),
         starting_seconds=state.starts.starting_seconds(now),
+        most_attempts=1 if description.on_failure.action == "cancel" else description.on_failure.max_attempts,
         container_seconds=observation.statistics.container_seconds + lifetimes,
         changed_at=state.changed_at,
         margin_seconds=description.policy.margin,

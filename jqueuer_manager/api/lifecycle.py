@@ -84,6 +84,7 @@ def _retry(services: Services, experiment_id: str) -> int:
     if record.state not in (State.FAILED, State.CANCELLED):
         raise _conflict("retry", record.state, (State.FAILED, State.CANCELLED))
     refuse_unsettled(services, record)
+    _refuse_in_vain(services, record)
     counts = ledger.counts(experiment_id)
     if counts.accomplished == counts.total and not _post_may_be_retried(services, experiment_id):
         raise ConflictError("the experiment has no failed or cancelled job to retry")
@@ -93,6 +94,16 @@ def _retry(services: Services, experiment_id: str) -> int:
     store.set_published(experiment_id, counts.total)
     _move(services, experiment_id, "retry", (State.FAILED, State.CANCELLED), State.RUNNING)
     return jobs
+
+
+def _refuse_in_vain(services: Services, record: ExperimentRecord) -> None:
+    """Jobs that gave way at the deadline would give way again."""
+    late = record.deadline_at is not None and services.experiments.now() >= record.deadline_at
+    if late and record.description.policy.on_conflict == "partial":
+        raise ConflictError(
+            "its deadline has passed, and on_conflict is partial: the jobs would be cancelled again; "
+            "submit those that are missing as a new experiment"
+        )
 
 
 def _post_may_be_retried(services: Services, experiment_id: str) -> bool:

@@ -129,6 +129,29 @@ def test_attempts_that_fail_are_run_again() -> None:
     assert ratio == pytest.approx(1.25, rel=0.05)
 
 
+def test_attempts_that_are_not_repeated_cost_nothing_more() -> None:
+    sure = seen([MINUTE] * 400, jobs_left=400)
+    cancelled = replace(sure, measured=replace(sure.measured, unsuccessful=100), most_attempts=1)
+    assert FinishModel(cancelled).finish(10).ends == FinishModel(sure).finish(10).ends
+
+
+def test_attempts_that_fail_at_once_cost_next_to_nothing() -> None:
+    sure = seen([MINUTE] * 400, jobs_left=400)
+    quick = replace(sure, measured=replace(sure.measured, unsuccessful=400, unsuccessful_seconds=40.0))
+    ratio = FinishModel(quick).finish(10).quantile(0.5) / FinishModel(sure).finish(10).quantile(0.5)
+    assert ratio < 1.02
+
+
+@pytest.mark.parametrize("maximum", [257, 384, 385, 600, 2000])
+def test_a_large_cluster_is_forecast_like_a_small_one(maximum: int) -> None:
+    """From 256 containers on the model is a smaller one of the same proportions, running jobs and all."""
+    hours = [3600.0 + index for index in range(100)]
+    busy = seen(hours, jobs_left=418, maximum=maximum, deadline_at=None, running_seconds=(200.0,) * 380)
+    busy = replace(busy, requested=380, containers=ContainerCounts(busy=380))
+    exact = FinishModel(replace(busy, maximum=380)).finish(380).quantile(0.5)
+    assert FinishModel(busy).finish(380).quantile(0.5) == pytest.approx(exact, rel=0.02)
+
+
 def test_draining_containers_finish_their_jobs_and_take_no_others() -> None:
     working = seen([MINUTE] * 100, jobs_left=20, running_seconds=(0.0,) * 10)
     working = replace(working, containers=ContainerCounts(busy=10))
@@ -253,7 +276,7 @@ def test_a_tight_deadline_asks_for_more_than_the_mean_says() -> None:
     source = random.Random(1)
     durations = [source.lognormvariate(math.log(MINUTE) - 0.5, 1.0) for _ in range(2000)]
     known = seen(durations, jobs_left=1000, maximum=20, deadline_at=6000.0)
-    assert 11 <= decided(replace(known, requested=0)) <= 15
+    assert 11 <= decided(replace(known, requested=0)) <= 17
 
 
 def test_containers_are_kept_while_giving_them_up_would_be_a_risk() -> None:

@@ -49,7 +49,7 @@ def test_every_key_of_a_description_has_a_row(key: str) -> None:
 
 
 def test_the_examples_of_policies_are_read_without_a_notice() -> None:
-    (block,) = re.findall(r"```yaml\n(.*?)```", POLICIES, re.DOTALL)
+    block = re.findall(r"```yaml\n(.*?)```", POLICIES, re.DOTALL)[0]
     examples = re.split(r"(?m)^(?=policy:)", block)[1:]
     assert len(examples) >= 8
     for example in examples:
