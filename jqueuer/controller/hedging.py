@@ -40,10 +40,12 @@ def hedge(
     state: ControllerState, observation: Observation, record: ExperimentRecord, scaling: Commands
 ) -> tuple[ControllerState, Commands]:
     """Have a second copy started of one job at most; ``scaling`` is what this look does about the containers."""
+    if not record.description.hedge:
+        return state, ()
     containers = () if observation.service is None else observation.service.containers
     holders = Counter(container.job for container in containers if container.job is not None)
     state = replace(state, hedged=state.hedged & holders.keys())
-    if not record.description.hedge or record.deadline_at is None or observation.counts.queued:
+    if record.deadline_at is None or observation.counts.queued:
         return state, ()
     not_begun = state.hedged & observation.hedgeable
     copies = len(not_begun) + sum(number > 1 for number in holders.values())

@@ -44,7 +44,8 @@ def note_refusals(state: ControllerState, observation: Observation) -> Controlle
     if service is None:
         return state
     if service.unplaced == 0:
-        state = replace(state, unplaced_since=None)
+        if state.unplaced_since is not None:
+            state = replace(state, unplaced_since=None)
         if state.placeable is None or now - state.refused_at < TRY_AGAIN_SECONDS:
             return state
         if state.placeable >= wanted_of(state, observation):

@@ -41,7 +41,7 @@ def messages_lost(state: ControllerState, observation: Observation, waiting: int
     """Whether what waits has waited too long in front of an empty queue; said once, then not for a while."""
     now = observation.now
     if waiting <= 0 or observation.queue_length > 0 or not observation.somebody_waits_for_jobs:
-        return replace(state, starved_since=None), False
+        return (state if state.starved_since is None else replace(state, starved_since=None)), False
     since = now if state.starved_since is None else state.starved_since
     starved = now - since >= STARVED_SECONDS
     recently = state.republished_at is not None and now - state.republished_at < REPUBLISH_SECONDS

@@ -88,6 +88,8 @@ def _room_again(state: ControllerState, limited: Limited) -> str:
 
 def _settled(state: ControllerState, observation: Observation, limited: Limited) -> ControllerState:
     """The state once the limited number is requested."""
+    if not (limited.reason or state.undone) and state.wanted is None and state.limit_told is None:
+        return state
     wanted = wanted_of(state, observation)
     return replace(
         state,

@@ -90,8 +90,8 @@ def _decide(
             situation = replace(situation, requested=wanted, short_of_room=wanted > observation.requested)
         autoscaler, decision = cautoscaler.step(AutoscalerState(policy, state.coherence), situation)
         row = autoscaler.coherence
-    state = replace(state, coherence=row, decision=decision, calculated_at=observation.now)
-    state = replace(state, undone=decision.verdict.acts)
-    if decision.verdict.acts:
-        state = replace(state, wanted=decision.target, changed_at=state.changed_at if missing else observation.now)
+    acts, now = decision.verdict.acts, observation.now
+    state = replace(state, coherence=row, decision=decision, calculated_at=now, undone=acts)
+    if acts:
+        state = replace(state, wanted=decision.target, changed_at=state.changed_at if missing else now)
     return state, decision

@@ -55,7 +55,9 @@ def looked(starts: Starts, service: ServiceStatus | None, now: float) -> Starts:
         starts = _answered(starts, at)
     # one whose agent was started anew takes no jobs for a moment, but that it takes some again is no start
     still = before.intersection(one.id for one in service.containers)
-    return asked(replace(starts, came_up=still | up), service, service.requested, now)
+    if arrived or len(still) < len(before):
+        starts = replace(starts, came_up=still | up)
+    return asked(starts, service, service.requested, now)
 
 
 def asked(starts: Starts, service: ServiceStatus | None, requested: int, now: float) -> Starts:
@@ -64,6 +66,8 @@ def asked(starts: Starts, service: ServiceStatus | None, requested: int, now: fl
         return replace(starts, asked_at=(now,) * requested, inherited=0)
     missing = max(0, requested - service.unplaced - service.count(*_UP))
     kept = starts.asked_at[:missing]
+    if missing == len(starts.asked_at):
+        return starts
     return replace(starts, asked_at=kept + (now,) * (missing - len(kept)), inherited=min(starts.inherited, len(kept)))
 
 
