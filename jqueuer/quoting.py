@@ -90,9 +90,14 @@ def quote(
     now: float,
     history: Durations = NO_DURATIONS,
     start_seconds: float | None = None,
+    received_at: float | None = None,
 ) -> Quote:
-    """What can be promised about an experiment received now; ``history`` is of earlier ones of its kind."""
-    situation = _situation(description, workload, now, history, start_seconds)
+    """What can be promised about an experiment received now; ``history`` is of earlier ones of its kind.
+
+    Its deadline counts from ``received_at``, where that was earlier.
+    """
+    received_at = now if received_at is None else received_at
+    situation = _situation(description, workload, now, received_at, history, start_seconds)
     parameters, left = situation.parameters, situation.seconds_left
     low, most = _limits(description, situation)
     expected = _Expected(situation, most)
@@ -129,13 +134,18 @@ def quote(
 
 
 def _situation(
-    description: Experiment, workload: Workload, now: float, history: Durations, start_seconds: float | None
+    description: Experiment,
+    workload: Workload,
+    now: float,
+    received_at: float,
+    history: Durations,
+    start_seconds: float | None,
 ) -> Situation:
     deadline = description.deadline
-    deadline_at = deadline.timestamp() if isinstance(deadline, datetime) else deadline and now + deadline
+    deadline_at = deadline.timestamp() if isinstance(deadline, datetime) else deadline and received_at + deadline
     return Situation(
         now=now,
-        started_at=now,
+        started_at=received_at,
         deadline_at=deadline_at,
         minimum=description.containers.min,
         maximum=description.containers.max,

@@ -32,7 +32,7 @@ def workload_of(description: Description) -> Workload:
     return _averaged(description.count, counted, tasks)
 
 
-def read_lines(lines: Iterable[bytes]) -> tuple[Experiment, Workload]:
+def read_lines(lines: Iterable[bytes], *, max_jobs: int | None = None) -> tuple[Experiment, Workload]:
     """Of an experiment's line and then a job on each; :class:`~jqueuer.errors.DescriptionError` with its faults."""
     numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
     experiment = read_jobs_header(next(numbered, (0, b""))[1])
@@ -47,6 +47,9 @@ def read_lines(lines: Iterable[bytes]) -> tuple[Experiment, Workload]:
                 break
         else:
             jobs, tasks = jobs + 1, tasks + len(job.tasks)
+            if max_jobs is not None and jobs > max_jobs:
+                faults.append(Fault("jobs", f"an experiment has at most {max_jobs} jobs here"))
+                break
     if not jobs and not faults:
         faults.append(Fault("jobs", "expected at least one job"))
     if faults:

@@ -22,13 +22,13 @@ def quote_description(services: Services, body: bytes, source: str) -> Quote:
 
 def quote_lines(services: Services, lines: Iterable[bytes]) -> Quote:
     """Of a header line and then one job per line."""
-    experiment, workload = read_lines(lines)
+    experiment, workload = read_lines(lines, max_jobs=services.settings.max_jobs)
     _refuse_unsupported(services, experiment)
     return quote_of(services, experiment, workload)
 
 
-def quote_of(services: Services, experiment: Experiment, workload: Workload) -> Quote:
-    """What can be promised about an experiment received now."""
+def quote_of(services: Services, experiment: Experiment, workload: Workload, received_at: float | None = None) -> Quote:
+    """What can be promised about an experiment that is received now, or was when its first line came."""
     store = services.experiments
     return quote(
         experiment,
@@ -36,6 +36,7 @@ def quote_of(services: Services, experiment: Experiment, workload: Workload) -> 
         now=store.now(),
         history=history_of(store, services.ledger, experiment),
         start_seconds=start_seconds_like(store, experiment),
+        received_at=received_at,
     )
 
 

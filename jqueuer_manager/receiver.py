@@ -138,7 +138,8 @@ class Receiver:
 
     def _refuse_infeasible(self, record: ExperimentRecord, jobs: int) -> None:
         tasks = self._services.ledger.statistics(record.id).tasks_defined
-        found = quote_of(self._services, record.description, Workload(jobs, max(1, -(-tasks // jobs))))
+        workload = Workload(jobs, max(1, -(-tasks // jobs)))
+        found = quote_of(self._services, record.description, workload, record.created_at)
         if not found.feasible:
             raise InfeasibleError(found)
 

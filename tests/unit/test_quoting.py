@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cautoscaler import Durations
 from jqueuer.descriptor import read_description
+from jqueuer.errors import DescriptionError
 from jqueuer.model import Experiment
 from jqueuer.quoting import Quote, quote, rounded_up
 from jqueuer.workload import Workload, read_lines, workload_of
@@ -201,3 +202,18 @@ def test_the_workload_counts_jobs_and_tasks() -> None:
     assert workload_of(read_description(sweep)) == Workload(30_000, 1)
     experiment, workload = read_lines([b'{"name": "t"}\n', b"\n", b'{"command": ["x"]}\n', b'{"command": ["x"]}'])
     assert (experiment.name, workload) == ("t", Workload(2, 1))
+
+
+def test_more_lines_than_an_experiment_may_have_are_refused() -> None:
+    lines = [b'{"name": "t"}', *[b'{"command": ["x"]}'] * 3]
+    assert read_lines(lines, max_jobs=3)[1] == Workload(3, 1)
+    with pytest.raises(DescriptionError, match="at most 2 jobs"):
+        read_lines(lines, max_jobs=2)
+
+
+def test_the_time_that_receiving_took_is_gone() -> None:
+    """100 jobs of a minute on 10 containers need more than ten minutes."""
+    offered = described(deadline=1200, containers={"min": 1, "max": 10})
+    known = {"history": Durations.of([60.0] * 100), "start_seconds": 1.0}
+    assert quote(offered, Workload(100), now=NOW, **known).feasible
+    assert not quote(offered, Workload(100), now=NOW, received_at=NOW - 700, **known).feasible
