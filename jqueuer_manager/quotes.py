@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from jqueuer.descriptor import read_description
 from jqueuer.errors import UnsupportedError
 from jqueuer.model import Experiment
-from jqueuer.quoting import Quote, quote
-from jqueuer.workload import Workload, read_lines, workload_of
+from jqueuer.quoting import Quote, Workload, quote, read_lines, workload_of
 from jqueuer_manager.history import history_of, start_seconds_like
 from jqueuer_manager.services import Services
 

@@ -19,10 +19,9 @@ import structlog
 from jqueuer.descriptor import read_description, read_job_line, read_jobs_header
 from jqueuer.errors import ConflictError, DescriptionError, Fault, JQueuerError, NotFoundError, UnsupportedError
 from jqueuer.model import Experiment, Job
-from jqueuer.quoting import InfeasibleError
+from jqueuer.quoting import InfeasibleError, Workload
 from jqueuer.records import ExperimentRecord
 from jqueuer.states import ExperimentState
-from jqueuer.workload import Workload
 from jqueuer_manager.inputs import InputCheck
 from jqueuer_manager.quotes import quote_of
 from jqueuer_manager.services import Services

@@ -19,7 +19,7 @@ from jqueuer.client import Client, ClientError
 from jqueuer.client.submission import LINES_SUFFIXES, quote_file
 from jqueuer.descriptor import Description
 from jqueuer.quoting import quote as quote_here
-from jqueuer.workload import read_lines, workload_of
+from jqueuer.quoting import read_lines, workload_of
 
 
 def add_commands(app: typer.Typer) -> None:

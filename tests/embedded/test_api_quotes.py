@@ -12,10 +12,9 @@ import requests
 from cautoscaler import Durations
 from jqueuer.client import ClientError
 from jqueuer.model import Experiment
-from jqueuer.quoting import quote
+from jqueuer.quoting import Workload, quote
 from jqueuer.records import JournalEntry
 from jqueuer.states import ExperimentState
-from jqueuer.workload import Workload
 from tests.embedded.api_manager import Manager
 from tests.embedded.running import System
 
@@ -165,7 +164,7 @@ def test_problems_of_other_kinds_say_nothing_of_quotes(manager: Manager) -> None
 
 
 def test_an_experiment_that_was_run_is_what_the_next_quote_rests_on(system: System) -> None:
-    text = "name: quoted\nestimate: 1m\ndeadline: 10m\njobs: [{id: a, command: ['true']}, {id: b, command: ['true']}]\n"
+    text = "name: quoted\nestimate: 1m\ndeadline: 10m\njobs: [{id: a, command: [sleep, '0.5']}, {id: b, command: [sleep, '0.5']}]\n"
     before = system.api.quote_bytes(text.encode())
     assert system.run(text)["state"] == "accomplished"
     after = system.api.quote_bytes(text.encode())

@@ -12,8 +12,7 @@ from cautoscaler import Durations
 from jqueuer.descriptor import read_description
 from jqueuer.errors import DescriptionError
 from jqueuer.model import Experiment
-from jqueuer.quoting import Quote, quote, rounded_up
-from jqueuer.workload import Workload, read_lines, workload_of
+from jqueuer.quoting import Quote, Workload, quote, read_lines, rounded_up, workload_of
 
 NOW = 1_700_000_000.0
 MINUTE_JOBS = Durations.of([60.0] * 400)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cautoscaler.wording import amount, plural
+from jqueuer.quoting.offers import Offer, Quote
 from jqueuer.units import format_duration
-
-if TYPE_CHECKING:
-    from jqueuer.quoting import Offer, Quote
 
 
 def reason_of(quote: Quote) -> str:

@@ -1,18 +1,9 @@
-"""The quote: whether a deadline can be kept before anything is submitted, what that costs, and what could be promised.
-
-::
-
-    description, workload, history ─► situation ─► forecast for every number of containers ─► curve
-                                                       the fewest that keep deadline and budget ─► feasible?
-                                                       the earliest deadline that some number keeps ─► counter-offer
-
-Pure. The post command is not part of it, nor is whether the cluster has room for so many containers.
-"""
+"""Working out a quote: the forecast for every number of containers, and what follows from it."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -24,63 +15,13 @@ from cautoscaler.measured import NO_DURATIONS
 from jqueuer.controller.forecasting import grounds
 from jqueuer.controller.parameters import parameters_of
 from jqueuer.controller.situation import REST_POLICY, policy_name
-from jqueuer.errors import JQueuerError
 from jqueuer.model import Experiment
-from jqueuer.quote_words import reason_of
-from jqueuer.workload import Workload
+from jqueuer.quoting.offers import Offer, Quote
+from jqueuer.quoting.words import reason_of
+from jqueuer.quoting.workload import Workload
 
 TOLERANCE: Final = 1e-9
 """Of a probability: a deadline that was worked out from a confidence must be found to have it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What is to be expected of one number of containers, all asked for at the beginning; seconds from the receipt."""
-
-    containers: int
-    p50_seconds: float
-    p80_seconds: float
-    p95_seconds: float
-    probability: float | None
-    """To keep the deadline, margin taken off; None without one."""
-    container_hours: float
-    cost: float | None
-    """In the currency of the price; None without one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """Whether an experiment can be promised, and what it would take; seconds from the receipt."""
-
-    feasible: bool
-    reason: str
-    jobs: int
-    confidence: float
-    deadline_seconds: float | None
-    margin_seconds: float
-    earliest_deadline_seconds: float | None
-    """The earliest deadline that is feasible, in round numbers; None where the budget does not pay for any."""
-    containers: int | None
-    """The fewest that keep deadline and budget; None where none do, or there is nothing to keep."""
-    policy: str
-    policy_containers: int | None
-    """What the policy would begin with; None where a policy service decides."""
-    budget_container_hours: float | None
-    price_per_container_hour: float | None
-    start_seconds: float | None
-    """How long containers took to start; None where that was never measured."""
-    history_jobs: int
-    basis: str
-    curve: tuple[Offer, ...]
-    """Fewest containers first."""
-
-
-class InfeasibleError(JQueuerError):
-    """The experiment cannot be promised as it is described; the quote has the counter-offer."""
-
-    def __init__(self, quote: Quote) -> None:
-        self.quote = quote
-        super().__init__(f"not feasible: {quote.reason}")
 
 
 def quote(
