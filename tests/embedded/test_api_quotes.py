@@ -164,7 +164,8 @@ def test_problems_of_other_kinds_say_nothing_of_quotes(manager: Manager) -> None
 
 
 def test_an_experiment_that_was_run_is_what_the_next_quote_rests_on(system: System) -> None:
-    text = "name: quoted\nestimate: 1m\ndeadline: 10m\njobs: [{id: a, command: [sleep, '0.5']}, {id: b, command: [sleep, '0.5']}]\n"
+    jobs = "jobs: [{id: a, command: [sleep, '0.5']}, {id: b, command: [sleep, '0.5']}]"
+    text = f"name: quoted\nestimate: 1m\ndeadline: 10m\n{jobs}\n"
     before = system.api.quote_bytes(text.encode())
     assert system.run(text)["state"] == "accomplished"
     after = system.api.quote_bytes(text.encode())
