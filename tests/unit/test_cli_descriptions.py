@@ -15,7 +15,7 @@ from jqueuer.cli import app
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 COMMANDS = [
     *("run", "serve", "manager", "agent", "submit", "wait", "watch", "list", "status", "explain", "results", "logs"),
-    *("pause", "resume", "cancel", "retry", "deadline", "validate", "schema", "quote"),
+    *("pause", "resume", "cancel", "retry", "deadline", "validate", "schema", "quote", "simulate"),
 ]
 
 
