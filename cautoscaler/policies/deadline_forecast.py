@@ -63,10 +63,12 @@ class DeadlineForecast(Policy):
         return UP_AT_ONCE
 
     def period_seconds(self, situation: Situation) -> float:
-        """A fortieth of the time left, but not less than a quarter of a job, nor less or more than every policy."""
-        left = LONGEST_PERIOD_SECONDS if situation.seconds_left is None else situation.seconds_left / 40
+        """A fortieth of the time left, or of what the work takes if that is less; at least a quarter of a job."""
         job_seconds = situation.task_seconds * situation.tasks_per_job
-        return min(LONGEST_PERIOD_SECONDS, max(SHORTEST_PERIOD_SECONDS, left, job_seconds / 4))
+        left = situation.jobs_left * job_seconds / max(1, situation.requested)
+        if situation.seconds_left is not None:
+            left = min(left, situation.seconds_left)
+        return min(LONGEST_PERIOD_SECONDS, max(SHORTEST_PERIOD_SECONDS, left / 40, job_seconds / 4))
 
     def running(self, situation: Situation) -> int:
         """The requested containers: those that start are part of the forecast."""

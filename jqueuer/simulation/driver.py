@@ -215,7 +215,8 @@ class Simulation:
             return following
         description = self._record.description
         # no period depends on the single containers, which may be thousands
-        situation = situation_of(state, replace(observation, service=None), self._record)
+        service = observation.service and observation.service.model_copy(update={"containers": ()})
+        situation = situation_of(state, replace(observation, service=service), self._record)
         period = cautoscaler.period_seconds(policy_name(description), situation, description.policy.period)
         due = state.calculated_at + period
         if state.placeable is not None:
