@@ -54,6 +54,18 @@ class StoreUnavailableError(JQueuerError):
     """The store does not answer."""
 
 
+class UnauthenticatedError(JQueuerError):
+    """The request shows no token, or one that is not known here."""
+
+
+class ForbiddenError(JQueuerError):
+    """The user's role does not allow this."""
+
+
+class BusyError(JQueuerError):
+    """As much as is allowed at once is under way already; later there is room again."""
+
+
 class RefusedError(JQueuerError):
     """The manager does not take, or does not give, what an agent asked of it."""
 

@@ -45,7 +45,26 @@ class Settings(BaseSettings):
     )
     store_password: SecretStr = Field(default=SecretStr(""), description="Password of the store, added to its URL")
     broker_password: SecretStr = Field(default=SecretStr(""), description="Password of the broker, added to its URL")
-    agent_token: SecretStr = Field(default=SecretStr(""), description="What agents show the manager, and it asks for")
+    agent_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="What agents show the manager, and it asks for; job messages are signed with a key made of it",
+    )
+    admin_token: SecretStr = Field(
+        default=SecretStr(""), description="The first administrator's token; others are made with `jqueuer token add`"
+    )
+    authentication: Literal["tokens", "none"] = Field(
+        default="tokens", description="Who may use the API: who shows a token, or, with none, whoever reaches the port"
+    )
+    max_refused_logins: int = Field(
+        default=20, ge=1, description="Wrong tokens an address may show in a minute before it has to wait"
+    )
+    tls_certificate: Path | None = Field(
+        default=None, description="Certificate chain (PEM) the manager shows; with it, it speaks HTTPS only"
+    )
+    tls_key: Path | None = Field(default=None, description="Private key (PEM) of that certificate")
+    ca_file: Path | None = Field(
+        default=None, description="Certificates (PEM) by which agents and the command line know the manager"
+    )
 
     docker_url: str = Field(default="unix:///var/run/docker.sock", description="The Docker engine of this node")
     runner: Literal["resident", "exec"] = Field(
@@ -61,6 +80,9 @@ class Settings(BaseSettings):
     allowed_networks: tuple[str, ...] = Field(
         default=(), description="Networks that experiments may join, as a JSON list"
     )
+    allowed_images: tuple[str, ...] = Field(
+        default=("*",), description="Images that experiments may run, as shell patterns in a JSON list"
+    )
     registry_auth_file: Path | None = Field(
         default=None, description="Docker's config.json with credentials of private registries"
     )
@@ -68,6 +90,13 @@ class Settings(BaseSettings):
     max_body_bytes: ByteSize = Field(default=20_000_000, ge=1, description="Largest request body, streamed ones too")
     max_input_bytes: ByteSize = Field(default=1_073_741_824, ge=1, description="Largest input file")
     max_jobs: int = Field(default=1_000_000, ge=1, description="Most jobs in one experiment")
+    max_experiments_per_user: int = Field(default=1000, ge=1, description="Experiments of one user that have not ended")
+    max_open_requests: int = Field(
+        default=256, ge=16, description="Requests the manager has begun or that wait; more are told to come again"
+    )
+    max_concurrent_jobs: int = Field(
+        default=256, ge=1, description="Jobs that one agent runs at once; containers beyond it wait with theirs"
+    )
     max_log_bytes: ByteSize = Field(default=1_048_576, ge=1024, description="Kept of each captured stream")
     max_output_bytes: ByteSize = Field(default=1_073_741_824, ge=0, description="Outputs kept per job")
     max_output_files: int = Field(default=1000, ge=0, description="Output files kept per job")

@@ -7,6 +7,7 @@ Each says who calls it and what failure means. Adapters live in ``adapters`` pac
 
 from __future__ import annotations
 
+from jqueuer.ports.access import TokenStore
 from jqueuer.ports.artifacts import AgentArtifacts, Artifacts
 from jqueuer.ports.experiments import ExperimentStore
 from jqueuer.ports.jobs import JobLedger, JobQueue, Renewal
@@ -25,6 +26,7 @@ __all__ = [
     "JobQueue",
     "Orchestrator",
     "Renewal",
+    "TokenStore",
     "Workplace",
     "Workspace",
 ]

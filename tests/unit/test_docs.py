@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -20,7 +21,9 @@ def test_every_setting_is_documented_with_its_default_and_meaning() -> None:
             default = format_duration(default)
         elif name.endswith("_bytes"):
             default = format_size(default)
-        elif default in (None, ()):
+        elif isinstance(default, tuple):
+            default = json.dumps(default) if default else ""
+        elif default is None:
             default = ""
         shown = f"`{default}`" if str(default) else "–"
         rows.append(f"| `JQUEUER_{name.upper()}` | {shown} | {field.description} |")
