@@ -62,7 +62,10 @@ class ValkeyServer:
         self.directory.mkdir(parents=True, exist_ok=True)
         if self._short is None and len(str(self.socket)) > _SOCKET_PATH_MAX:
             self._short = tempfile.TemporaryDirectory(prefix="jqueuer-")
+            listed = self.socket
             self.socket = Path(self._short.name) / "valkey.sock"
+            listed.unlink(missing_ok=True)
+            listed.symlink_to(self.socket)  # where others look for it
         log = self.directory / "valkey.log"
         self._process = subprocess.Popen(
             [
