@@ -27,7 +27,7 @@ def run(file):
     with (
         tempfile.TemporaryDirectory(prefix="bench-fidelity-") as folder,
         Embedded(Path(folder)) as system,
-        Client(system.url) as client,
+        Client(system.url, token=system.token) as client,
     ):
         experiment_id = submit_file(file, client)["id"]
         ended = client.wait(experiment_id)

@@ -50,7 +50,7 @@ def measure(submit: Callable[[Client], str]) -> dict[str, float]:
     with (
         tempfile.TemporaryDirectory() as directory,
         Embedded(Path(directory)) as system,
-        Client(system.url, timeout=86_400) as api,
+        Client(system.url, token=system.token, timeout=86_400) as api,
     ):
         before = peak_bytes(system.pids["jqueuer_manager"])
         latencies: list[float] = []

@@ -62,7 +62,7 @@ def measure(jobs, containers, rounds):
     with (
         tempfile.TemporaryDirectory(prefix="bench-local-") as folder,
         Embedded(Path(folder)) as system,
-        Client(system.url) as client,
+        Client(system.url, token=system.token) as client,
     ):
         for number in range(1, rounds + 1):
             floors.append(spawn_floor(jobs, containers))

@@ -5,7 +5,6 @@ Everything it knows lies in the state directory, so after a crash of anything th
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
@@ -22,10 +21,15 @@ from urllib.parse import urlsplit
 import requests
 import structlog
 
+from jqueuer.access import new_token
 from jqueuer.adapters.processes import dying_with_parent, kill_marked
 from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, connect
+from jqueuer.adapters.redis_store.versions import upgrade
+from jqueuer.adapters.state_directory import lock_state_directory, open_state_directory
 from jqueuer.adapters.valkey import ValkeyServer
+from jqueuer.client.credentials import ANNOUNCEMENT, TOKEN_FILE, find_authorities
 from jqueuer.errors import ConflictError, JQueuerError
+from jqueuer.secret_files import kept_secret
 from jqueuer.settings import load_settings
 
 MARKER: Final = "JQUEUER_EMBEDDED_IN"
@@ -33,6 +37,9 @@ MARKER: Final = "JQUEUER_EMBEDDED_IN"
 
 _MANAGER: Final = "jqueuer_manager"
 _AGENT: Final = "jqueuer_agent"
+_ADMIN_TOKEN: Final = "JQUEUER_ADMIN_TOKEN"  # noqa: S105 - names of settings
+_AGENT_TOKEN: Final = "JQUEUER_AGENT_TOKEN"  # noqa: S105
+_NOT_FOR_AGENTS: Final = frozenset({_ADMIN_TOKEN, "JQUEUER_METRICS_TOKEN", "JQUEUER_TOKEN", "JQUEUER_TOKEN_FILE"})
 _START_SECONDS: Final = 60.0
 _SUPERVISION_SECONDS: Final = 0.5
 _MAX_DEATHS: Final = 20
@@ -49,6 +56,9 @@ class Embedded:
     ) -> None:
         self.state_dir = state_dir.resolve()
         self.url = ""
+        self.token = ""
+        """The administrator's, from the first start on in :attr:`token_file`."""
+        self._agent_token = ""
         self._host, self._port = host, port
         self._settings = settings or {}
         self._valkey = ValkeyServer(self.state_dir / "store", {MARKER: str(self.state_dir)})
@@ -74,6 +84,11 @@ class Embedded:
         return f"{MARKER}={self.state_dir}"
 
     @property
+    def token_file(self) -> Path:
+        """Where clients on this machine find the administrator's token."""
+        return self.state_dir / TOKEN_FILE
+
+    @property
     def pids(self) -> dict[str, int]:
         """The processes by name, for those who want to look at them or kill them."""
         found = {module: process.pid for module, process in self._processes.items()}
@@ -83,13 +98,15 @@ class Embedded:
         """Start everything and wait until the manager answers."""
         load_settings()  # what is wrong with them is better said here than in the logs of two processes
         self.state_dir.mkdir(parents=True, exist_ok=True)
-        self._take_lock()
+        self._lock = lock_state_directory(self.state_dir)
         try:
+            open_state_directory(self.state_dir)
             kill_marked(self._marker)
             self._refuse_taken_port()
+            self._make_tokens()
             self._valkey.start()
             self._release_jobs()
-            announcement = self.state_dir / "manager.json"
+            announcement = self.state_dir / ANNOUNCEMENT
             announcement.unlink(missing_ok=True)
             self._processes = {module: self._spawn(module) for module in (_MANAGER, _AGENT)}
             self._wait_for_manager(announcement)
@@ -97,23 +114,6 @@ class Embedded:
         except BaseException:
             self.stop(force=True)
             raise
-
-    def _take_lock(self) -> None:
-        self._lock = (self.state_dir / "lock").open("a+")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._lock.seek(0)
-            owner = self._lock.read().strip()
-            self._lock.close()
-            self._lock = None
-            raise ConflictError(
-                f"{self.state_dir} is in use by process {owner}: submit to it with `jqueuer submit`, "
-                "or choose another directory with --state"
-            ) from None
-        self._lock.truncate(0)
-        self._lock.write(str(os.getpid()))
-        self._lock.flush()
 
     def _refuse_taken_port(self) -> None:
         with socket.socket() as attempt:
@@ -124,9 +124,17 @@ class Embedded:
                 where = f"{self._host}:{self._port}"
                 raise ConflictError(f"cannot listen on {where}: {error.strerror}; choose another port") from None
 
+    def _make_tokens(self) -> None:
+        """Those of the settings, or of the last start, or new ones."""
+        given = {**os.environ, **self._settings}
+        self.token = kept_secret(self.token_file, given=given.get(_ADMIN_TOKEN, ""), make=new_token)
+        agents = self.state_dir / "agent_token"
+        self._agent_token = kept_secret(agents, given=given.get(_AGENT_TOKEN, ""), make=new_token)
+
     def _release_jobs(self) -> None:
         """No container survived the processes it lived in, and no job is to blame: all are queued again at once."""
         with connect(self._valkey.store_url) as client:
+            upgrade(client)
             ledger = RedisJobLedger(client)
             for experiment_id in RedisExperimentStore(client).active():
                 ledger.release(experiment_id)
@@ -144,7 +152,11 @@ class Embedded:
             "JQUEUER_HOST": self._host,
             "JQUEUER_PORT": str(self._port),
             "JQUEUER_NODE": "local",  # whatever this machine is called today, its containers are found again
+            _ADMIN_TOKEN: self.token,
+            _AGENT_TOKEN: self._agent_token,
         }
+        if module == _AGENT:
+            environment = {name: value for name, value in environment.items() if name not in _NOT_FOR_AGENTS}
         with (logs / f"{module}.log").open("ab") as output:
             return subprocess.Popen(
                 [sys.executable, "-m", module],
@@ -162,7 +174,7 @@ class Embedded:
             self.check()
             try:
                 self.url = json.loads(announcement.read_text())["url"]
-                if requests.get(f"{self.url}/readyz", timeout=5).ok:
+                if requests.get(f"{self.url}/readyz", verify=find_authorities(), timeout=5).ok:
                     self._port = urlsplit(self.url).port or self._port  # another manager takes the same
                     return
             except (OSError, ValueError):
@@ -208,6 +220,7 @@ class Embedded:
             self._supervisor.join()
         self._valkey.stop()
         if self._lock is not None:
+            (self.state_dir / ANNOUNCEMENT).unlink(missing_ok=True)
             self._lock.close()
             self._lock = None
 

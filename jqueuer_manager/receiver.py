@@ -23,6 +23,7 @@ from jqueuer.quoting import InfeasibleError, Workload
 from jqueuer.records import ExperimentRecord
 from jqueuer.states import ExperimentState
 from jqueuer_manager.inputs import InputCheck
+from jqueuer_manager.quota import refuse_too_many
 from jqueuer_manager.quotes import quote_of
 from jqueuer_manager.services import Services
 
@@ -40,8 +41,10 @@ _log: Final = structlog.get_logger(__name__)
 class Submission:
     """What comes beside the description."""
 
+    owner: str
+    """The user's name."""
     key: str | None = None
-    """The Idempotency-Key: the same key with the same body makes one experiment."""
+    """The Idempotency-Key: of one user, the same key with the same body makes one experiment."""
     source: str = ""
     source_digest: str = ""
     if_feasible: bool = False
@@ -110,6 +113,7 @@ class Receiver:
             state=ExperimentState.RECEIVING,
             created_at=created_at,
             deadline_at=_deadline_at(experiment, created_at),
+            owner=submission.owner,
             source=submission.source,
             source_digest=submission.source_digest,
             notices=(*notices, *more_notices),
@@ -117,21 +121,27 @@ class Receiver:
         self._store.create(record)
         holds_key = False
         try:
+            # What a key repeats is no further experiment. Of lines that is known after the last one.
+            early = isinstance(digest, str) or submission.key is None
             if isinstance(digest, str):
-                if earlier := self._claim_key(submission.key, digest, record.id):
+                if earlier := self._claim_key(submission, digest, record.id):
                     return self._replay(earlier, instead_of=record.id)
                 holds_key = True
+            if early:
+                refuse_too_many(self._services, record.owner, counted=True)
             _refuse_past_deadline(record)
             count = self._add_jobs(record, jobs)
             if not isinstance(digest, str):
-                if earlier := self._claim_key(submission.key, digest(), record.id):
+                if earlier := self._claim_key(submission, digest(), record.id):
                     return self._replay(earlier, instead_of=record.id)
                 holds_key = True
+            if not early:
+                refuse_too_many(self._services, record.owner, counted=True)
             if submission.if_feasible:
                 self._refuse_infeasible(record, count)
             self._store.accept(record.id)
         except BaseException:
-            self._discard(record.id, submission.key if holds_key else None)
+            self._discard(record.id, _key_of(submission) if holds_key else None)
             raise
         return Receipt(record.model_copy(update={"state": ExperimentState.RUNNING}), count)
 
@@ -177,8 +187,9 @@ class Receiver:
             return False
         return True
 
-    def _claim_key(self, key: str | None, digest: str, experiment_id: str) -> str | None:
+    def _claim_key(self, submission: Submission, digest: str, experiment_id: str) -> str | None:
         """The id of the experiment that an earlier request with this key made, or None where this is the first."""
+        key = _key_of(submission)
         if key is None:
             return None
         while True:
@@ -186,10 +197,10 @@ class Receiver:
             if known_id == experiment_id:
                 return None
             if known_digest != digest:
-                raise ConflictError(f"the Idempotency-Key {key!r} was used before, with another body")
+                raise ConflictError(f"the Idempotency-Key {submission.key!r} was used before, with another body")
             # In this order: one that is accepted meanwhile is found by the second look.
             if known_id in self._store.unfinished_receipts():
-                raise ConflictError(f"the request with Idempotency-Key {key!r} is still being received")
+                raise ConflictError(f"the request with Idempotency-Key {submission.key!r} is still being received")
             try:
                 return self._store.get(known_id).id
             except NotFoundError:
@@ -208,6 +219,11 @@ class Receiver:
         except JQueuerError as error:
             # The first failure is the one to report; the next start deletes what is left.
             _log.warning("half-received experiment not deleted yet", experiment=experiment_id, problem=str(error))
+
+
+def _key_of(submission: Submission) -> str | None:
+    """What stands in the store for a key: each user has keys of their own. Neither part contains a space."""
+    return None if submission.key is None else f"{submission.owner} {submission.key}"
 
 
 def new_experiment_id(name: str) -> str:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from jqueuer.ports import Artifacts, ExperimentStore, JobLedger, JobQueue, Orchestrator
+from jqueuer.ports import Artifacts, ExperimentStore, JobLedger, JobQueue, Orchestrator, TokenStore
 from jqueuer.settings import Settings
 
 
@@ -20,6 +20,7 @@ class Services:
     queue: JobQueue
     orchestrator: Orchestrator
     artifacts: Artifacts
+    tokens: TokenStore
     ready: Callable[[], tuple[bool, str]]
     """Whether the manager can do its work now, and if not, why."""
     changed: threading.Event = field(default_factory=threading.Event)

@@ -8,7 +8,19 @@ import stamina.instrumentation
 import typer
 
 from jqueuer import __version__
-from jqueuer.cli import changing, describing, looking, processes, quoting, results, running, simulating, submitting
+from jqueuer.cli import (
+    backing_up,
+    changing,
+    describing,
+    looking,
+    processes,
+    quoting,
+    results,
+    running,
+    simulating,
+    submitting,
+    tokens,
+)
 from jqueuer.cli.exits import EXIT_CODES, GuardedGroup
 from jqueuer.cli.output import tell
 
@@ -22,7 +34,19 @@ app = typer.Typer(
     help="Run thousands of container jobs before a deadline, with as few containers as that takes.",
     epilog=EXIT_CODES,
 )
-for group in (running, processes, submitting, quoting, looking, results, changing, describing, simulating):
+for group in (
+    running,
+    processes,
+    submitting,
+    quoting,
+    looking,
+    results,
+    changing,
+    describing,
+    simulating,
+    tokens,
+    backing_up,
+):
     group.add_commands(app)
 
 

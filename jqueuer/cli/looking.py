@@ -29,21 +29,27 @@ def list_all(
     states: Annotated[
         list[ExperimentState] | None, typer.Option("--state", help="Only these; may be repeated.")
     ] = None,
+    mine: Annotated[bool, typer.Option("--mine", help="Only those that were submitted with a token of yours.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many, newest first.")] = 50,
     url: Url = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> None:
     """List experiments, newest first."""
     with Client(url) as client:
-        found = list(islice(client.experiments(states=[state.value for state in states or ()]), limit))
+        owner = client.me()["name"] if mine else ""
+        wanted = client.experiments(states=[state.value for state in states or ()], owner=owner)
+        found = list(islice(wanted, limit))
     if as_json:
         tell_json({"experiments": found})
         return
     rows = [
-        (item["id"], item["name"], item["state"], _share(item["jobs"]), _moment(item["created_at"]), item["source"])
+        (
+            *(item["id"], item["name"], item["owner"] or "–", item["state"], _share(item["jobs"])),
+            *(_moment(item["created_at"]), item["source"]),
+        )
         for item in found
     ]
-    tell_table(("id", "name", "state", "jobs", "received", "from"), rows)
+    tell_table(("id", "name", "owner", "state", "jobs", "received", "from"), rows)
 
 
 def status(
@@ -65,7 +71,7 @@ def status(
         return
     tell(f"{experiment['id']}  {experiment['name']}  received {_moment(experiment['created_at'])}")
     tell(line_of(experiment, time.time()))
-    for label in ("reason", "source"):
+    for label in ("reason", "owner", "source"):
         if experiment[label]:
             tell(f"{label}: {experiment[label]}")
     for notice in experiment["notices"]:

@@ -16,14 +16,20 @@ out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 
+def visible(text: str) -> str:
+    """Text for a terminal: whatever would steer it is shown, not obeyed; jobs and others may have written it."""
+    kept = "\n\r\t"
+    return "".join(one if one.isprintable() or one in kept else ascii(one)[1:-1] for one in text)
+
+
 def say(text: str) -> None:
     """A line for the person, on stderr."""
-    err.print(text, markup=False, soft_wrap=True)
+    err.print(visible(text), markup=False, soft_wrap=True)
 
 
 def tell(text: str) -> None:
     """A line of the answer, on stdout."""
-    out.print(text, markup=False, soft_wrap=True)
+    out.print(visible(text), markup=False, soft_wrap=True)
 
 
 def tell_json(document: Any, *, line: bool = False) -> None:
@@ -40,7 +46,7 @@ def tell_table(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Non
         for column in columns:
             table.add_column(column, overflow="fold")
         for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
+            table.add_row(*(Text(visible(cell)) for cell in row))
         out.print(table)
         return
     widths = [max(len(cell) for cell in column) for column in zip(columns, *rows, strict=True)]

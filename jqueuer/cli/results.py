@@ -13,7 +13,7 @@ import typer
 
 from jqueuer.cli.fetching import fetch_results
 from jqueuer.cli.options import DEFAULT_URL, AsJson, ExperimentId, Url, examples
-from jqueuer.cli.output import counted, say, size, tell, tell_json, tell_table
+from jqueuer.cli.output import counted, say, size, tell, tell_json, tell_table, visible
 from jqueuer.client import Client
 from jqueuer.errors import NotFoundError
 from jqueuer.model import POST_JOB_ID
@@ -68,7 +68,7 @@ def logs(
     url: Url = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> None:
-    """Print what a job wrote."""
+    """Print what a job wrote: every byte into files and pipes, no escape sequences on a terminal."""
     stream = "stderr" if stderr else "stdout"
     with Client(url) as client:
         number = attempt or _deciding_attempt(client, experiment_id, job_id, wait=follow)
@@ -77,6 +77,9 @@ def logs(
         for chunk in chunks:
             if as_json:
                 tell_json({"attempt": number, "stream": stream, "text": decoder.decode(chunk)}, line=True)
+            elif sys.stdout.isatty():
+                sys.stdout.write(visible(decoder.decode(chunk)))
+                sys.stdout.flush()
             else:
                 sys.stdout.buffer.write(chunk)
                 sys.stdout.buffer.flush()

@@ -52,7 +52,7 @@ def run(
     results.mkdir(parents=True, exist_ok=True)  # now rather than after all the computing
     with (
         running_system(state, farewell="the same command goes on with the experiment") as system,
-        Client(system.url) as client,
+        Client(system.url, token=system.token) as client,
     ):
         undelivered = Undelivered(state)
         experiment_id = _begin(client, file, undelivered)
@@ -81,10 +81,11 @@ def serve(
     """Keep the whole system up on this machine, with its API."""
     with contextlib.suppress(KeyboardInterrupt), running_system(state, host=host, port=port) as system:
         if as_json:
-            tell_json({"url": system.url, "pids": system.pids}, line=True)
+            tell_json({"url": system.url, "pids": system.pids, "token_file": str(system.token_file)}, line=True)
         else:
             tell(f"serving at {system.url}, remembering in {system.state_dir}; Ctrl-C ends it")
-            with Client(system.url) as client:
+            say(f"the token of its administrator is in {system.token_file}")
+            with Client(system.url, token=system.token) as client:
                 for experiment in client.experiments(states=("running", "finishing")):
                     say(f"notice: {experiment['id']} was not finished last time; it goes on")
         signal.pause()  # until one of them interrupts

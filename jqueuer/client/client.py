@@ -22,10 +22,13 @@ _RANGE_NOT_SATISFIABLE: Final = 416
 
 
 class Client:
-    """Talks to one manager. Answers are the API's JSON as dictionaries; refusals are :class:`ClientError`."""
+    """Talks to one manager. Answers are the API's JSON as dictionaries; refusals are :class:`ClientError`.
 
-    def __init__(self, url: str, *, timeout: float = 30.0) -> None:
-        self._http = Transport(url, timeout=timeout)
+    Without a ``token`` it is looked for where :mod:`jqueuer.client.credentials` says.
+    """
+
+    def __init__(self, url: str, *, token: str | None = None, timeout: float = 30.0) -> None:
+        self._http = Transport(url, token=token, timeout=timeout)
 
     def __enter__(self) -> Client:
         return self
@@ -34,6 +37,11 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def url(self) -> str:
+        """Where the manager is."""
+        return self._http.url
 
     def close(self) -> None:
         """Close the connections."""
@@ -108,9 +116,26 @@ class Client:
         """What the manager accepts."""
         return self._json("GET", "/limits")
 
-    def experiments(self, *, states: Iterable[str] = ()) -> Iterator[dict[str, Any]]:
-        """All experiments, newest first, page after page."""
-        return self._pages("/experiments", "experiments", {"state": list(states)})
+    def me(self) -> dict[str, Any]:
+        """Who the manager takes this client for: ``name``, ``role``, and the ``token`` but for what it is."""
+        return self._json("GET", "/me")
+
+    def tokens(self) -> list[dict[str, Any]]:
+        """All tokens, oldest first, but for what they are."""
+        return list(self._json("GET", "/tokens")["tokens"])
+
+    def make_token(self, name: str, role: str, *, expires: str | float | None = None, note: str = "") -> dict[str, Any]:
+        """Make a token for a user; the ``token`` of the answer is shown this once."""
+        wish = {"name": name, "role": role, "expires": expires, "note": note}
+        return self._json("POST", "/tokens", repeatable=False, json=wish)
+
+    def remove_token(self, token_id: str) -> None:
+        """Withdraw a token."""
+        self._http.send("DELETE", f"{_API}/tokens/{quote(token_id, safe='')}")
+
+    def experiments(self, *, states: Iterable[str] = (), owner: str = "") -> Iterator[dict[str, Any]]:
+        """All experiments, newest first, page after page; with ``owner`` those of this user."""
+        return self._pages("/experiments", "experiments", {"state": list(states), "owner": owner or None})
 
     def experiment(self, experiment_id: str) -> dict[str, Any]:
         """Everything about one experiment."""

@@ -9,11 +9,14 @@ from urllib.parse import urlsplit
 
 import requests
 import stamina
+from requests.auth import AuthBase
 
+from jqueuer.client.credentials import Credentials, checked, find_authorities, find_credentials
 from jqueuer.errors import Fault, JQueuerError, SettingsError
 
 _ATTEMPTS: Final = 5
 _UNAVAILABLE: Final = 503
+_UNAUTHENTICATED: Final = 401
 _TRANSIENT: Final = (requests.ConnectionError, requests.Timeout)
 
 
@@ -50,10 +53,25 @@ class _UnavailableError(Exception):
         super().__init__(f"the manager answered {response.status_code}")
 
 
-class Transport:
-    """A session with one manager; :class:`~jqueuer.errors.SettingsError` where it cannot have such a URL."""
+class _Bearer(AuthBase):
+    """Shows a token; as the session's authentication it is never replaced by what a .netrc says of the host."""
 
-    def __init__(self, url: str, *, timeout: float) -> None:
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if self._token:
+            request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+
+class Transport:
+    """A session with one manager; :class:`~jqueuer.errors.SettingsError` where it cannot have such a URL.
+
+    Redirections are not followed, so a token goes to nobody but whom the URL names.
+    """
+
+    def __init__(self, url: str, *, token: str | None, timeout: float) -> None:
         if not _has_host(url):
             raise SettingsError(
                 f"the manager's URL (--url, JQUEUER_URL) is {url!r}: "
@@ -61,7 +79,12 @@ class Transport:
             )
         self.url = url.rstrip("/")
         self._timeout = timeout
+        self._credentials = (
+            find_credentials(url) if token is None else Credentials(checked(token, "the token"), "that was given")
+        )
+        self._authorities = find_authorities()
         self._session = requests.Session()
+        self._session.auth = _Bearer(self._credentials.token)
 
     def close(self) -> None:
         """Close the connections."""
@@ -88,12 +111,37 @@ class Transport:
             wait_jitter=0.1,
         ):
             with attempt:
-                response = self._session.request(method, self.url + path, timeout=self._timeout, **options)
+                response = self._session.request(
+                    method,
+                    self.url + path,
+                    timeout=self._timeout,
+                    allow_redirects=False,
+                    verify=self._authorities,
+                    **options,
+                )
                 if response.status_code == _UNAVAILABLE:
                     raise _UnavailableError(response)
+        if response.is_redirect:
+            raise ClientError(f"{self.url} leads on to {response.headers['Location']}: give the manager's own URL")
+        if response.status_code == _UNAUTHENTICATED:
+            raise self._unauthenticated(error_of(response))
         if response.status_code >= 400:
             raise error_of(response)
         return response
+
+    def _unauthenticated(self, error: ClientError) -> ClientError:
+        """The refusal, with what to do about it."""
+        if self._credentials.token:
+            detail = (
+                f"the manager at {self.url} does not know the token {self._credentials.source}: it may have expired, "
+                "or been removed; ask an administrator for another"
+            )
+        else:
+            detail = (
+                f"the manager at {self.url} wants a token: set JQUEUER_TOKEN to it, or JQUEUER_TOKEN_FILE to the name "
+                "of a file that holds it; an administrator makes one with `jqueuer token add`"
+            )
+        return ClientError(detail, status=error.status, faults=error.faults, problem=error.problem)
 
     @contextmanager
     def stream(self, path: str, headers: Mapping[str, str] | None = None) -> Iterator[Iterator[bytes]]:

@@ -6,10 +6,24 @@ from flask import Response, jsonify, request
 from flask_openapi.openapi import OpenAPI
 
 from jqueuer import __version__
-from jqueuer_manager.api import artifacts, experiments, files, health, jobs, legacy, lifecycle, outputs, problems
+from jqueuer_manager.api import (
+    access,
+    artifacts,
+    experiments,
+    files,
+    health,
+    jobs,
+    legacy,
+    lifecycle,
+    outputs,
+    problems,
+    tokens,
+)
 from jqueuer_manager.api.bodies import drain
+from jqueuer_manager.api.gate import Gate
 from jqueuer_manager.api.headers import refuse_cross_site, secure
 from jqueuer_manager.api.parameters import PREFIX
+from jqueuer_manager.api.refusals import RefusedLogins
 from jqueuer_manager.receiver import Receiver
 from jqueuer_manager.services import Services
 
@@ -17,7 +31,7 @@ DOCUMENT = f"{PREFIX}/openapi.json"
 
 
 def create_app(services: Services) -> OpenAPI:
-    """The WSGI application over the given ports; it keeps no state of its own but forecasts, for a second."""
+    """The WSGI application over the given ports; of its own it keeps forecasts and wrong logins, a minute at most."""
     app = OpenAPI(
         "jqueuer_manager",
         info={
@@ -27,12 +41,13 @@ def create_app(services: Services) -> OpenAPI:
         },
         validation_error_model=problems.Problem,
         validation_error_callback=problems.invalid_parameters,
-        security_schemes={artifacts.SECURITY: {"type": "http", "scheme": "bearer"}},
+        security_schemes={name: {"type": "http", "scheme": "bearer"} for name in (access.SECURITY, artifacts.SECURITY)},
         doc_ui=False,
         static_folder=None,
     )
     app.openapi_version = "3.1.0"
-    receiver = Receiver(services)
+    settings, receiver = services.settings, Receiver(services)
+    gate = Gate(settings, services.tokens, RefusedLogins(settings.max_refused_logins))
     for blueprint in (
         files.blueprint(services),
         experiments.blueprint(services, receiver),
@@ -40,14 +55,17 @@ def create_app(services: Services) -> OpenAPI:
         jobs.blueprint(services),
         outputs.blueprint(services),
         legacy.blueprint(services, receiver),
+        tokens.blueprint(services),
         health.blueprint(services),
-        artifacts.blueprint(services),
+        artifacts.blueprint(services, gate),
     ):
         app.register_api(blueprint)
     problems.install(app)
     app.before_request(refuse_cross_site)
+    access.install(app, gate, elsewhere=frozenset({artifacts.NAME}))
     app.after_request(drain)
     app.after_request(secure)
+    access.describe(app)
     files.document_head(app)
 
     @app.after_request
@@ -57,6 +75,7 @@ def create_app(services: Services) -> OpenAPI:
         return response
 
     @app.route(DOCUMENT)
+    @access.open_to_all
     def openapi() -> Response:
         return jsonify(app.api_doc)
 

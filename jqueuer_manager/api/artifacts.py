@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hmac
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Final
@@ -11,12 +10,11 @@ from typing import Annotated, Final
 from flask import Response, request
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import BaseModel, Field, StringConstraints
-from werkzeug.datastructures import WWWAuthenticate
-from werkzeug.exceptions import Forbidden, Unauthorized
 
 from jqueuer.errors import DescriptionError, Fault, NotFoundError, StoreUnavailableError, TooLargeError
 from jqueuer_manager.api.answers import answer, in_chunks
 from jqueuer_manager.api.bodies import Body
+from jqueuer_manager.api.gate import Gate
 from jqueuer_manager.api.parameters import PREFIX, AttemptPath, FilePath, LogPath, Query
 from jqueuer_manager.api.problems import documented
 from jqueuer_manager.services import Services
@@ -25,7 +23,7 @@ NAME: Final = "agents"
 SECURITY: Final = "agentToken"
 
 _BYTES: Final = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-_CONTENT: Final = {"content": _BYTES}
+_CONTENT: Final = {"content": _BYTES, "required": False}  # what is empty is sent, too
 _FILE: Final = {"description": "The file", "content": _BYTES}
 _ABOUT_OMISSION_BYTES: Final = 256
 """A log of which the middle is left out says so, beyond its limit."""
@@ -33,7 +31,7 @@ _ABOUT_OMISSION_BYTES: Final = 256
 _MEANT_WRONG: Final = frozenset({errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL, errno.ENOTEMPTY})
 
 
-class Limits(BaseModel):
+class AgentLimits(BaseModel):
     """What an agent may bring."""
 
     max_log_bytes: int
@@ -62,7 +60,7 @@ class OutputName(Query):
     ]
 
 
-def blueprint(services: Services) -> APIBlueprint:
+def blueprint(services: Services, gate: Gate) -> APIBlueprint:
     """The routes over these services."""
     routes = APIBlueprint(
         NAME,
@@ -73,20 +71,12 @@ def blueprint(services: Services) -> APIBlueprint:
         abp_responses=documented(401, 403, 422, 503),
     )
     settings, artifacts = services.settings, services.artifacts
-    token = settings.agent_token.get_secret_value()
+    routes.before_request(gate.require_agent)
 
-    @routes.before_request
-    def let_in() -> None:
-        if not token:
-            raise Forbidden("agents are not let in here: JQUEUER_AGENT_TOKEN is not set for the manager")
-        scheme, _, shown = request.headers.get("Authorization", "").partition(" ")
-        if scheme != "Bearer" or not hmac.compare_digest(shown.encode(), token.encode()):
-            raise Unauthorized("this needs the agents' token", www_authenticate=WWWAuthenticate("bearer"))
-
-    @routes.get("/limits", operation_id="agentLimits", responses={200: Limits})
+    @routes.get("/limits", operation_id="agentLimits", responses={200: AgentLimits})
     def limits() -> Response:
         """Say what an agent may bring, and that it is let in."""
-        return answer(Limits(max_log_bytes=settings.max_log_bytes, max_output_bytes=settings.max_output_bytes))
+        return answer(AgentLimits(max_log_bytes=settings.max_log_bytes, max_output_bytes=settings.max_output_bytes))
 
     @routes.get("/inputs/<sha256>", operation_id="agentGetInput", responses={200: _FILE, **documented(404)})
     def fetch_input(path: FilePath) -> Response:
@@ -97,7 +87,7 @@ def blueprint(services: Services) -> APIBlueprint:
         "/experiments/<experiment_id>/jobs/<job_id>/attempts/<number>/logs/<stream>",
         operation_id="agentPutLog",
         request_body=_CONTENT,
-        responses={204: {"description": "It is kept"}, **documented(404, 413)},
+        responses={204: {"description": "It is kept"}, **documented(404, 413, 507)},
     )
     def write_log(path: LogPath, query: Start) -> Response:
         """Bring bytes of a captured stream, from a position on."""
@@ -114,7 +104,7 @@ def blueprint(services: Services) -> APIBlueprint:
         "/experiments/<experiment_id>/jobs/<job_id>/attempts/<number>/outputs",
         operation_id="agentPutOutput",
         request_body=_CONTENT,
-        responses={200: Kept, **documented(404, 413)},
+        responses={200: Kept, **documented(404, 413, 507)},
     )
     def put_output(path: AttemptPath, query: OutputName) -> Response:
         """Bring an output; bringing it again replaces it."""
@@ -142,7 +132,7 @@ def blueprint(services: Services) -> APIBlueprint:
 
 @contextmanager
 def _disk_errors(name: str) -> Iterator[None]:
-    """A full disk is the manager's trouble: agents keep what they have and come again."""
+    """A disk that fails is the manager's trouble: agents keep what they have and come again. Not where it is full."""
     try:
         yield
     except OSError as error:

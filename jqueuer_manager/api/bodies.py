@@ -15,6 +15,9 @@ from jqueuer.units import format_size
 
 CHUNK_BYTES: Final = 64 * 1024
 DRAIN_BYTES: Final = 64 * 1024 * 1024
+_SHOWN: Final = 100
+"""So many characters of what was sent are repeated in a refusal."""
+
 _log: Final = structlog.get_logger(__name__)
 
 
@@ -76,9 +79,11 @@ def read_json(limit_bytes: int) -> bytes:
 
 
 def require_media_type(allowed: frozenset[str]) -> str:
-    """The request's media type; 415 where it is none of these."""
+    """The request's media type; 415 where it is none of these, or the body is compressed."""
+    if (coding := request.headers.get("Content-Encoding", "identity")) != "identity":
+        raise UnsupportedMediaType(f"expected a body as it is, without a Content-Encoding; got {coding[:_SHOWN]}")
     if request.mimetype not in allowed:
-        sent = request.mimetype or "none"
+        sent = request.mimetype[:_SHOWN] or "none"
         raise UnsupportedMediaType(f"expected a Content-Type of {', '.join(sorted(allowed))}; got {sent}")
     return request.mimetype
 

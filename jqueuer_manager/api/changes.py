@@ -49,7 +49,7 @@ class Amendment:
     reason: str
 
 
-def amendment(wish: Change, record: ExperimentRecord, now: float) -> Amendment:
+def amendment(wish: Change, record: ExperimentRecord, now: float, *, by: str) -> Amendment:
     """What a wish comes to for this experiment; :class:`DescriptionError` where it makes no sense."""
     limits = wish.containers
     minimum = record.description.containers.min if limits.min is None else limits.min
@@ -70,7 +70,7 @@ def amendment(wish: Change, record: ExperimentRecord, now: float) -> Amendment:
         faults.append(Fault("", "expected a deadline, or containers with min or max"))
     if faults:
         raise DescriptionError(tuple(faults))
-    return Amendment(deadline_at, limits.min, limits.max, f"the user changed {' and '.join(parts)}")
+    return Amendment(deadline_at, limits.min, limits.max, f"{by} changed {' and '.join(parts)}")
 
 
 def _deadline_at(deadline: float | datetime | None, record: ExperimentRecord) -> float | None:

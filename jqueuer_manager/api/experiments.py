@@ -9,10 +9,12 @@ from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import ValidationError
 
+from jqueuer.access import Role
 from jqueuer.errors import ConflictError, DescriptionError, EngineUnavailableError
 from jqueuer.records import JournalEntry, ServiceStatus
 from jqueuer.summary import summarize
 from jqueuer_manager.api import quotes, submit
+from jqueuer_manager.api.access import by_whom, needs, refuse_others
 from jqueuer_manager.api.answers import answer
 from jqueuer_manager.api.bodies import read_json
 from jqueuer_manager.api.changes import Change, amendment, change_schema
@@ -43,9 +45,10 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
     store, ledger, forecasts = services.experiments, services.ledger, Forecasts(services)
 
     @routes.get("/experiments", operation_id="listExperiments", responses={200: ExperimentList})
+    @needs(Role.VIEWER)
     def listing(query: ExperimentsQuery) -> Response:
         """List experiments, newest first."""
-        records, total = store.page(states=query.state, offset=query.offset, limit=query.limit)
+        records, total = store.page(states=query.state, owner=query.owner, offset=query.offset, limit=query.limit)
         items = [experiment_item(record, ledger.counts(record.id)) for record in records]
         following = next_link(f"{PREFIX}/experiments", query, total)
         return answer(ExperimentList(experiments=items, total=total, next=following))
@@ -55,6 +58,7 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
         operation_id="getExperiment",
         responses={200: ExperimentDetail, **documented(404)},
     )
+    @needs(Role.VIEWER)
     def detail(path: ExperimentPath) -> Response:
         """Show one experiment: state, jobs, containers, forecast."""
         return answer(_detail(services, forecasts, path.experiment_id))
@@ -62,6 +66,7 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
     @routes.get(
         "/experiments/<experiment_id>/summary", operation_id="getSummary", responses={200: Summary, **documented(404)}
     )
+    @needs(Role.VIEWER)
     def summary(path: ExperimentPath) -> Response:
         """Sum up what the experiment did."""
         record = store.get(path.experiment_id)
@@ -71,6 +76,7 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
     @routes.get(
         "/experiments/<experiment_id>/journal", operation_id="getJournal", responses={200: Journal, **documented(404)}
     )
+    @needs(Role.VIEWER)
     def journal(path: ExperimentPath, query: JournalQuery) -> Response:
         """Show the latest decisions with their reasons, oldest first."""
         record = store.get(path.experiment_id)
@@ -82,6 +88,7 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
         request_body=_CHANGE_BODY,
         responses={200: ExperimentDetail, **documented(400, 404, 409, 413, 415)},
     )
+    @needs(Role.SUBMITTER)
     def change(path: ExperimentPath) -> Response:
         """Change the deadline or the container limits of an experiment that has not ended."""
         try:
@@ -89,9 +96,10 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
         except ValidationError as error:
             raise DescriptionError(faults_of(error)) from None
         record = store.get(path.experiment_id)
+        refuse_others(record, "change")
         if record.state.terminal:
             raise ConflictError(f"the experiment is {record.state.value}: only one that has not ended can be changed")
-        amended = amendment(wish, record, store.now())
+        amended = amendment(wish, record, store.now(), by=by_whom(record))
         store.amend(record.id, deadline_at=amended.deadline_at, minimum=amended.minimum, maximum=amended.maximum)
         store.journal(record.id, JournalEntry(at=store.now(), action="amend", reason=amended.reason))
         return answer(_detail(services, forecasts, record.id))
@@ -99,9 +107,11 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
     @routes.delete(
         "/experiments/<experiment_id>", operation_id="deleteExperiment", responses={204: None, **documented(404, 409)}
     )
+    @needs(Role.SUBMITTER)
     def delete(path: ExperimentPath) -> Response:
         """Delete an experiment that has ended: its record, jobs, logs and outputs."""
         record = store.get(path.experiment_id)
+        refuse_others(record, "delete")
         if not record.state.terminal:
             raise ConflictError(f"the experiment is {record.state.value}: cancel it before you delete it")
         refuse_unsettled(services, record)
@@ -130,6 +140,7 @@ def _detail(services: Services, forecasts: Forecasts, experiment_id: str) -> Exp
         statistics,
         status=status,
         settled=experiment_id not in store.active(),
+        delayed=ledger.delayed(experiment_id),
         decisions=decisions,
         forecast=forecast,
         now=now,

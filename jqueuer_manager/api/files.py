@@ -8,7 +8,9 @@ from flask import Response, request
 from flask_openapi.blueprint import APIBlueprint
 from flask_openapi.openapi import OpenAPI
 
+from jqueuer.access import Role
 from jqueuer.errors import DescriptionError, Fault, NotFoundError
+from jqueuer_manager.api.access import needs
 from jqueuer_manager.api.answers import answer
 from jqueuer_manager.api.bodies import Body
 from jqueuer_manager.api.parameters import PREFIX, FilePath
@@ -16,7 +18,8 @@ from jqueuer_manager.api.problems import documented
 from jqueuer_manager.api.schemas import FileModel
 from jqueuer_manager.services import Services
 
-_CONTENT: Final = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+_BYTES: Final = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+_CONTENT: Final = {"content": _BYTES, "required": False}  # a file may be empty
 
 
 def blueprint(services: Services) -> APIBlueprint:
@@ -29,8 +32,9 @@ def blueprint(services: Services) -> APIBlueprint:
         "/files/<sha256>",
         operation_id="putFile",
         request_body=_CONTENT,
-        responses={200: FileModel, 201: FileModel, **documented(400, 413)},
+        responses={200: FileModel, 201: FileModel, **documented(400, 413, 507)},
     )
+    @needs(Role.SUBMITTER)
     def put(path: FilePath) -> Response:
         """Send a file under the SHA-256 of its content; 200 where it was here before."""
         if services.artifacts.has_input(path.sha256):
@@ -43,6 +47,7 @@ def blueprint(services: Services) -> APIBlueprint:
         return answer(FileModel(sha256=path.sha256), 201)
 
     @routes.get("/files/<sha256>", operation_id="getFile", responses={200: FileModel, **documented(404)})
+    @needs(Role.VIEWER)
     def get(path: FilePath) -> Response:
         """Say whether a file is here; its content is not given out."""
         if not services.artifacts.has_input(path.sha256):

@@ -9,7 +9,9 @@ from flask_openapi.blueprint import APIBlueprint
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector, generate_latest
 
 from jqueuer import __version__
+from jqueuer.access import Role
 from jqueuer.errors import StoreUnavailableError
+from jqueuer_manager.api.access import needs, open_to_all
 from jqueuer_manager.api.answers import answer
 from jqueuer_manager.api.metrics import ExperimentCollector
 from jqueuer_manager.api.problems import Responses, documented
@@ -29,11 +31,13 @@ def blueprint(services: Services) -> APIBlueprint:
     registry.register(ExperimentCollector(services))
 
     @routes.get("/healthz", operation_id="alive", responses={200: Health})
+    @open_to_all
     def alive() -> Response:
         """Say that the process is alive; asks nobody else."""
         return answer(Health(status="alive", version=__version__))
 
     @routes.get("/readyz", operation_id="ready", responses={200: Health, **documented(503)})
+    @open_to_all
     def ready() -> Response:
         """Say whether the manager can do its work: its store answers."""
         is_ready, reason = services.ready()
@@ -42,6 +46,7 @@ def blueprint(services: Services) -> APIBlueprint:
         return answer(Health(status="ready", version=__version__))
 
     @routes.get("/metrics", operation_id="metrics", responses={**_METRICS, **documented(503)})
+    @needs(Role.VIEWER, with_metrics_token=True)
     def metrics() -> Response:
         """Numbers for Prometheus; nothing is decided by them."""
         return Response(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)

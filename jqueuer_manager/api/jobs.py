@@ -10,8 +10,10 @@ from typing import Final
 from flask import Response, request
 from flask_openapi.blueprint import APIBlueprint
 
+from jqueuer.access import Role
 from jqueuer.errors import NotFoundError
 from jqueuer.records import Attempt, JobRecord, LogRecord
+from jqueuer_manager.api.access import needs
 from jqueuer_manager.api.answers import CHUNK_BYTES, answer
 from jqueuer_manager.api.parameters import PREFIX, ExperimentPath, JobPath, JobsQuery, LogPath, next_link
 from jqueuer_manager.api.problems import Responses, documented, problem
@@ -37,6 +39,7 @@ def blueprint(services: Services) -> APIBlueprint:
     )
 
     @routes.get("", operation_id="listJobs", responses={200: JobList})
+    @needs(Role.VIEWER)
     def listing(path: ExperimentPath, query: JobsQuery) -> Response:
         """List jobs in order, by state and by a part of the id."""
         experiment_id = services.experiments.get(path.experiment_id).id
@@ -48,6 +51,7 @@ def blueprint(services: Services) -> APIBlueprint:
         return answer(JobList(jobs=items, total=page.total, next=following))
 
     @routes.get("/<job_id>", operation_id="getJob", responses={200: JobDetail})
+    @needs(Role.VIEWER)
     def detail(path: JobPath) -> Response:
         """Show one job with its attempts; ``@post`` is the experiment's post command."""
         return answer(job_detail(path.experiment_id, path.job_id, find_job(services, path)))
@@ -57,6 +61,7 @@ def blueprint(services: Services) -> APIBlueprint:
         operation_id="getLog",
         responses={**_LOG_RESPONSES, **documented(416)},
     )
+    @needs(Role.VIEWER)
     def log(path: LogPath) -> Response:
         """Read what the commands printed, whole or a range of bytes; of a running job, what there is so far."""
         attempt = find_attempt(find_job(services, path), path.number)

@@ -8,9 +8,11 @@ from typing import Any, Final
 from flask import Response, request
 from flask_openapi.blueprint import APIBlueprint
 
+from jqueuer.access import Role
 from jqueuer.errors import ConflictError, DescriptionError, Fault, NotFoundError
 from jqueuer.records import ExperimentRecord
 from jqueuer.states import ExperimentState
+from jqueuer_manager.api.access import current_user, needs
 from jqueuer_manager.api.bodies import Body
 from jqueuer_manager.api.lifecycle import cancel_experiment
 from jqueuer_manager.api.problems import Responses, documented
@@ -25,7 +27,16 @@ _ACTIVE: Final = tuple(state for state in ExperimentState if not state.terminal)
 _MAX_ACTIVE: Final = 10_000
 _NAMES: Final = ("service_name", "container")
 _DEL_BODY: Final = {
-    "content": {"*/*": {"schema": {"type": "object", "properties": {name: {"type": "string"} for name in _NAMES}}}}
+    "description": "JSON, whatever its Content-Type",
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "properties": {name: {"type": "string", "minLength": 1} for name in _NAMES},
+                "anyOf": [{"required": [name]} for name in _NAMES],
+            }
+        }
+    },
 }
 
 
@@ -40,14 +51,16 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
     )
 
     @routes.post("/add", operation_id="add2018", request_body=_ANY_BODY, responses=_TEXT)
+    @needs(Role.SUBMITTER)
     def add() -> Response:
         """Submit an experiment in a 2018 dialect (or ours); the answer is its id."""
         body = Body(request, services.settings.max_body_bytes)
         content = body.buffered().read()
-        receipt = receiver.receive(content, body.sha256(), Submission())
+        receipt = receiver.receive(content, body.sha256(), Submission(current_user().name))
         return Response(receipt.record.id, content_type="text/plain; charset=utf-8")
 
     @routes.post("/del", operation_id="del2018", request_body=_DEL_BODY, responses={**_TEXT, **documented(404)})
+    @needs(Role.SUBMITTER)
     def delete() -> Response:
         """Cancel an experiment, named by its id, its name, or the service it runs in; the answer is its id."""
         content = Body(request, services.settings.max_body_bytes).buffered().read()
@@ -78,7 +91,9 @@ def _find(services: Services, name: str) -> str:
     store = services.experiments
     if name in store.active():
         return name
-    named = [one.id for one in store.page(states=_ACTIVE, limit=_MAX_ACTIVE)[0] if name in _names(one)]
+    found = [one for one in store.page(states=_ACTIVE, limit=_MAX_ACTIVE)[0] if name in _names(one)]
+    user = current_user()
+    named = [one.id for one in found if user.may_change(one.owner)] or [one.id for one in found]
     if len(named) > 1:
         raise ConflictError(f"{name!r} names {len(named)} experiments: {', '.join(named)}; give the id of one")
     if not named:

@@ -11,18 +11,19 @@ from __future__ import annotations
 from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 
+from jqueuer.access import Role
 from jqueuer.errors import ConflictError, NotFoundError
 from jqueuer.model import POST_JOB_ID
 from jqueuer.records import ExperimentRecord, JournalEntry
 from jqueuer.states import ExperimentState as State
 from jqueuer.states import JobState
+from jqueuer_manager.api.access import by_whom, needs, refuse_others
 from jqueuer_manager.api.answers import answer
 from jqueuer_manager.api.parameters import PREFIX, ExperimentPath
 from jqueuer_manager.api.problems import documented
 from jqueuer_manager.api.schemas import RetryModel, StateModel
+from jqueuer_manager.quota import refuse_too_many
 from jqueuer_manager.services import Services
-
-BY_USER = "by the user"
 
 
 def blueprint(services: Services) -> APIBlueprint:
@@ -36,24 +37,28 @@ def blueprint(services: Services) -> APIBlueprint:
     )
 
     @routes.post("/pause", operation_id="pauseExperiment", responses={200: StateModel})
+    @needs(Role.SUBMITTER)
     def pause(path: ExperimentPath) -> Response:
         """Let running jobs finish, start no more, release the containers."""
         _move(services, path.experiment_id, "pause", (State.RUNNING,), State.PAUSED)
         return answer(StateModel(id=path.experiment_id, state=State.PAUSED))
 
     @routes.post("/resume", operation_id="resumeExperiment", responses={200: StateModel})
+    @needs(Role.SUBMITTER)
     def resume(path: ExperimentPath) -> Response:
         """Go on with a paused experiment."""
         _move(services, path.experiment_id, "resume", (State.PAUSED,), State.RUNNING)
         return answer(StateModel(id=path.experiment_id, state=State.RUNNING))
 
     @routes.post("/cancel", operation_id="cancelExperiment", responses={200: StateModel})
+    @needs(Role.SUBMITTER)
     def cancel(path: ExperimentPath) -> Response:
         """End the experiment: queued jobs are cancelled, running ones are stopped."""
         cancel_experiment(services, path.experiment_id)
         return answer(StateModel(id=path.experiment_id, state=State.CANCELLED))
 
     @routes.post("/retry", operation_id="retryExperiment", responses={200: RetryModel})
+    @needs(Role.SUBMITTER)
     def retry(path: ExperimentPath) -> Response:
         """Queue the failed and cancelled jobs of an experiment that has ended once more."""
         jobs = _retry(services, path.experiment_id)
@@ -81,10 +86,12 @@ def refuse_unsettled(services: Services, record: ExperimentRecord) -> None:
 def _retry(services: Services, experiment_id: str) -> int:
     store, ledger = services.experiments, services.ledger
     record = store.get(experiment_id)
+    refuse_others(record, "retry")
     if record.state not in (State.FAILED, State.CANCELLED):
         raise _conflict("retry", record.state, (State.FAILED, State.CANCELLED))
     refuse_unsettled(services, record)
     _refuse_in_vain(services, record)
+    refuse_too_many(services, record.owner, counted=False)
     counts = ledger.counts(experiment_id)
     if counts.accomplished == counts.total and not _post_may_be_retried(services, experiment_id):
         raise ConflictError("the experiment has no failed or cancelled job to retry")
@@ -115,8 +122,11 @@ def _post_may_be_retried(services: Services, experiment_id: str) -> bool:
 
 def _move(services: Services, experiment_id: str, action: str, expected: tuple[State, ...], target: State) -> None:
     store = services.experiments
-    if store.move(experiment_id, expected, target, reason=f"{target.value} {BY_USER}" if target.terminal else ""):
-        store.journal(experiment_id, JournalEntry(at=store.now(), action=action, reason=BY_USER))
+    record = store.get(experiment_id)
+    refuse_others(record, action)
+    by = f"by {by_whom(record)}"
+    if store.move(experiment_id, expected, target, reason=f"{target.value} {by}" if target.terminal else ""):
+        store.journal(experiment_id, JournalEntry(at=store.now(), action=action, reason=by))
         return
     state = store.get(experiment_id).state
     if state is not target:

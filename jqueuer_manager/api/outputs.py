@@ -10,9 +10,11 @@ from urllib.parse import quote
 from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 
+from jqueuer.access import Role
 from jqueuer.errors import NotFoundError
 from jqueuer.model import POST_JOB_ID
 from jqueuer.records import JobRecord
+from jqueuer_manager.api.access import needs
 from jqueuer_manager.api.answers import answer, in_chunks
 from jqueuer_manager.api.jobs import find_attempt, find_job
 from jqueuer_manager.api.parameters import PREFIX, ExperimentPath, OutputPath, OutputsQuery
@@ -40,6 +42,7 @@ def blueprint(services: Services) -> APIBlueprint:
     )
 
     @routes.get("/outputs", operation_id="listOutputs", responses={200: OutputList})
+    @needs(Role.VIEWER)
     def listing(path: ExperimentPath, query: OutputsQuery) -> Response:
         """List the outputs of every job's last attempt, and then those of the post command."""
         experiment_id = services.experiments.get(path.experiment_id).id
@@ -50,6 +53,7 @@ def blueprint(services: Services) -> APIBlueprint:
         operation_id="getOutput",
         responses={200: {"description": "The file", "content": _BYTES}},
     )
+    @needs(Role.VIEWER)
     def download(path: OutputPath) -> Response:
         """Fetch one output."""
         attempt = find_attempt(find_job(services, path), path.number)

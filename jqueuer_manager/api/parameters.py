@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from jqueuer.access import UserName
 from jqueuer.states import ExperimentState, JobState
 
 PREFIX: Final = "/api/v1"
@@ -54,6 +55,12 @@ class FilePath(BaseModel):
     sha256: Sha256
 
 
+class TokenPath(BaseModel):
+    """Names one token without telling it."""
+
+    token_id: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
+
+
 class Query(BaseModel):
     """A query; keys it does not know are errors."""
 
@@ -64,6 +71,7 @@ class ExperimentsQuery(Query):
     """Which experiments."""
 
     state: Annotated[list[ExperimentState], Field(description="Only these states; may be repeated")] = []
+    owner: Annotated[UserName | Literal[""], Field(description="Only those of this user")] = ""
     offset: Offset = 0
     limit: Limit = 50
 

@@ -16,10 +16,14 @@ from jqueuer.errors import (
     DescriptionError,
     EngineUnavailableError,
     Fault,
+    ForbiddenError,
     JQueuerError,
     NotFoundError,
+    StorageFullError,
     StoreUnavailableError,
     TooLargeError,
+    TooManyExperimentsError,
+    UnauthenticatedError,
     UnsupportedError,
 )
 from jqueuer.quoting import InfeasibleError, Quote
@@ -30,6 +34,8 @@ RETRY_AFTER_SECONDS: Final = 2
 MAX_FAULTS: Final = 200
 """More are counted in ``detail``, not listed."""
 
+_PAGE: Final = {"text/html": {"schema": {"type": "string"}}}
+
 Responses: TypeAlias = dict[int | str | HTTPStatus, Any]
 """OpenAPI responses by status."""
 
@@ -38,9 +44,13 @@ _STATUS: Final[Mapping[type[JQueuerError], tuple[HTTPStatus, str]]] = {
     DescriptionError: (HTTPStatus.UNPROCESSABLE_ENTITY, "description"),
     UnsupportedError: (HTTPStatus.UNPROCESSABLE_ENTITY, "unsupported"),
     InfeasibleError: (HTTPStatus.UNPROCESSABLE_ENTITY, "infeasible"),
+    UnauthenticatedError: (HTTPStatus.UNAUTHORIZED, "unauthenticated"),
+    ForbiddenError: (HTTPStatus.FORBIDDEN, "forbidden"),
     TooLargeError: (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large"),
     NotFoundError: (HTTPStatus.NOT_FOUND, "not-found"),
+    TooManyExperimentsError: (HTTPStatus.CONFLICT, "too-many-experiments"),
     ConflictError: (HTTPStatus.CONFLICT, "conflict"),
+    StorageFullError: (HTTPStatus.INSUFFICIENT_STORAGE, "storage-full"),
     StoreUnavailableError: (HTTPStatus.SERVICE_UNAVAILABLE, "store-unavailable"),
     EngineUnavailableError: (HTTPStatus.SERVICE_UNAVAILABLE, "engine-unavailable"),
 }
@@ -94,7 +104,8 @@ def documented(*statuses: int) -> Responses:
     """The OpenAPI entries of an operation that can answer with these problems."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     known: Responses = {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
-    return {**known, "default": {"description": "Any other error", "content": content}}
+    other = "Any other error; a page where the HTTP server refuses what it cannot even read"
+    return {**known, "default": {"description": other, "content": {**content, **_PAGE}}}
 
 
 def invalid_parameters(error: ValidationError) -> Response:
@@ -130,8 +141,16 @@ def _ours(error: JQueuerError) -> Response:
         return problem(status, kind, detail, faults=error.faults)
     if isinstance(error, InfeasibleError):
         return problem(status, kind, str(error), quote=error.quote)
-    retry = {"Retry-After": str(RETRY_AFTER_SECONDS)} if status is HTTPStatus.SERVICE_UNAVAILABLE else None
-    return problem(status, kind, str(error), headers=retry)
+    return problem(status, kind, str(error), headers=_headers(status))
+
+
+def _headers(status: HTTPStatus) -> dict[str, str]:
+    if status is HTTPStatus.SERVICE_UNAVAILABLE:
+        return {"Retry-After": str(RETRY_AFTER_SECONDS)}
+    if status is HTTPStatus.UNAUTHORIZED:
+        shown = ', error="invalid_token"' if "Authorization" in request.headers else ""
+        return {"WWW-Authenticate": f'Bearer realm="jqueuer"{shown}'}
+    return {}
 
 
 def _http(error: HTTPException) -> Response:

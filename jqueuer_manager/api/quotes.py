@@ -5,6 +5,8 @@ from __future__ import annotations
 from flask import Response, request
 from flask_openapi.blueprint import APIBlueprint
 
+from jqueuer.access import Role
+from jqueuer_manager.api.access import needs
 from jqueuer_manager.api.answers import answer
 from jqueuer_manager.api.bodies import Body, require_media_type
 from jqueuer_manager.api.parameters import QuoteQuery
@@ -24,6 +26,7 @@ def add_routes(routes: APIBlueprint, services: Services) -> None:
         request_body=BODY,
         responses={200: QuoteModel, **documented(400, 413, 415)},
     )
+    @needs(Role.SUBMITTER)
     def quote(query: QuoteQuery) -> Response:
         """Say whether an experiment's deadline can be kept, at what cost, and else what could be promised."""
         media_type = require_media_type(JSON | YAML | LINES)

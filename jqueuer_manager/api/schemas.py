@@ -41,6 +41,7 @@ class ExperimentItem(BaseModel):
 
     id: str
     name: str
+    owner: str = Field(description="The user who submitted it; empty where that was not known then")
     state: ExperimentState
     reason: str
     created_at: float
@@ -98,6 +99,7 @@ class ExperimentDetail(ExperimentItem):
     statistics: Statistics
     notices: list[str]
     problem: str = Field(description="The problem of its containers")
+    waits_for: str = Field(description="What it waits for while it runs no job; empty while it does, and once it ended")
     description: dict[str, Any] = Field(description="The global parameters, as understood")
 
 
@@ -242,6 +244,7 @@ class Limits(BaseModel):
     max_body_bytes: int
     max_input_bytes: int
     max_jobs: int
+    max_experiments_per_user: int = Field(description="That have not ended")
     max_page: int
 
 

@@ -7,6 +7,8 @@ from typing import Any, Final
 from flask import Response, request
 from flask_openapi.blueprint import APIBlueprint
 
+from jqueuer.access import Role
+from jqueuer_manager.api.access import current_user, needs
 from jqueuer_manager.api.answers import answer
 from jqueuer_manager.api.bodies import Body, require_media_type
 from jqueuer_manager.api.parameters import MAX_PAGE, SubmitHeader, SubmitQuery
@@ -40,10 +42,11 @@ def add_routes(routes: APIBlueprint, services: Services, receiver: Receiver) -> 
         request_body=BODY,
         responses={201: Submitted, **documented(400, 409, 413, 415)},
     )
+    @needs(Role.SUBMITTER)
     def submit(header: SubmitHeader, query: SubmitQuery) -> Response:
         """Submit an experiment; it runs from now on."""
         media_type = require_media_type(JSON | YAML | LINES)
-        submission = Submission(header.key, query.source, query.source_digest, query.if_feasible)
+        submission = Submission(current_user().name, header.key, query.source, query.source_digest, query.if_feasible)
         body = Body(request, services.settings.max_body_bytes)
         if media_type in LINES:
             return _created(receiver.receive_lines(body.buffered(), body.sha256, submission))
@@ -51,6 +54,7 @@ def add_routes(routes: APIBlueprint, services: Services, receiver: Receiver) -> 
         return _created(receiver.receive(content, body.sha256(), submission))
 
     @routes.get("/limits", operation_id="getLimits", responses={200: Limits})
+    @needs(Role.VIEWER)
     def limits() -> Response:
         """Say how much this manager accepts."""
         settings = services.settings
@@ -59,6 +63,7 @@ def add_routes(routes: APIBlueprint, services: Services, receiver: Receiver) -> 
                 max_body_bytes=settings.max_body_bytes,
                 max_input_bytes=settings.max_input_bytes,
                 max_jobs=settings.max_jobs,
+                max_experiments_per_user=settings.max_experiments_per_user,
                 max_page=MAX_PAGE,
             )
         )

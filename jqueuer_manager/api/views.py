@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from jqueuer.controller import Forecast, phase_of
+from jqueuer.controller import Forecast, phase_of, waits_for
 from jqueuer.model import POST_JOB_ID
 from jqueuer.records import (
     Attempt,
@@ -49,6 +49,7 @@ def experiment_item(record: ExperimentRecord, counts: Counts) -> ExperimentItem:
     return ExperimentItem(
         id=record.id,
         name=record.description.name,
+        owner=record.owner,
         state=record.state,
         reason=record.reason,
         created_at=record.created_at,
@@ -68,12 +69,13 @@ def experiment_detail(
     *,
     status: ServiceStatus | None,
     settled: bool,
+    delayed: int,
     decisions: list[JournalEntry],
     forecast: Forecast | None,
     now: float,
 ) -> ExperimentDetail:
     """An experiment with everything known about it; the decisions are the latest, oldest first."""
-    over = record.state.terminal
+    over, last = record.state.terminal, _last_number(decisions)
     service = status or ServiceStatus(requested=0)
     return ExperimentDetail(
         **dict(experiment_item(record, counts)),
@@ -85,6 +87,7 @@ def experiment_detail(
         statistics=statistics,
         notices=list(record.notices),
         problem=service.problem,
+        waits_for=waits_for(record, counts, delayed, status, "" if last is None else last.reason),
         description=record.description.model_dump(mode="json"),
     )
 

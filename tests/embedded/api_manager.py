@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import requests
+from pydantic import SecretStr
 from werkzeug.serving import make_server
 
+from jqueuer.access import Role
 from jqueuer.adapters.celery_queue import CeleryJobQueue, celery_app
 from jqueuer.adapters.directory_artifacts import DirectoryArtifacts
-from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger
+from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger, RedisTokenStore
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.valkey import ValkeyServer
 from jqueuer.client import Client
@@ -20,21 +24,29 @@ from jqueuer.errors import StoreUnavailableError
 from jqueuer.model import Job
 from jqueuer.records import Attempt, LogRecord, OutputFile
 from jqueuer.settings import Settings
+from jqueuer.signing import MessageSigner
 from jqueuer.states import AttemptOutcome, ExperimentState
 from jqueuer_manager.adapters.local_orchestrator import LocalOrchestrator
 from jqueuer_manager.api import create_app
 from jqueuer_manager.services import Services
 
 LIMIT_BYTES = 2_000_000
+ADMIN = "jq_the-administrators-own"
+AS_ADMIN = {"Authorization": f"Bearer {ADMIN}"}
 
 
 @dataclass(frozen=True)
 class Manager:
-    """The served API, its ports, and a client."""
+    """The served API, its ports, and an administrator's client and session."""
 
     url: str
     services: Services
     api: Client
+    http: requests.Session
+
+    def client_of(self, name: str, role: Role = Role.SUBMITTER) -> Client:
+        """A client with a token of its own."""
+        return Client(self.url, token=self.api.make_token(name, role.value)["token"])
 
     def submit(self, text: str) -> str:
         """Submit a description in YAML; the id."""
@@ -110,27 +122,38 @@ def services(client: StoreClient, valkey: ValkeyServer, tmp_path: Path) -> Servi
         return True, ""
 
     return Services(
-        settings=Settings(max_body_bytes=LIMIT_BYTES, max_input_bytes=LIMIT_BYTES, max_jobs=5000),
+        settings=Settings(
+            admin_token=SecretStr(ADMIN), max_body_bytes=LIMIT_BYTES, max_input_bytes=LIMIT_BYTES, max_jobs=5000
+        ),
         experiments=RedisExperimentStore(client),
         ledger=RedisJobLedger(client),
-        queue=CeleryJobQueue(celery_app(valkey.broker_url)),
+        queue=CeleryJobQueue(celery_app(valkey.broker_url), MessageSigner("")),
         orchestrator=LocalOrchestrator(RedisContainerRegistry(client)),
         artifacts=DirectoryArtifacts(tmp_path / "artifacts"),
+        tokens=RedisTokenStore(client),
         ready=ready,
     )
 
 
-@pytest.fixture
-def manager(services: Services) -> Iterator[Manager]:
-    """The API on a free port."""
+@contextmanager
+def served(services: Services) -> Iterator[Manager]:
+    """The API of these services on a free port."""
     server = make_server("127.0.0.1", 0, create_app(services), threaded=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     url = f"http://127.0.0.1:{server.server_port}"
     try:
-        with Client(url) as api:
-            yield Manager(url, services, api)
+        with Client(url, token=ADMIN) as api, requests.Session() as http:
+            http.headers.update(AS_ADMIN)
+            yield Manager(url, services, api, http)
     finally:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@pytest.fixture
+def manager(services: Services) -> Iterator[Manager]:
+    """The API on a free port."""
+    with served(services) as manager:
+        yield manager

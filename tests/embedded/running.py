@@ -29,6 +29,11 @@ class System:
     embedded: Embedded
     api: Client
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the command line needs to know of this system."""
+        return {"JQUEUER_URL": self.embedded.url, "JQUEUER_TOKEN": self.embedded.token}
+
     def submit(self, text: str) -> str:
         """Submit a description; the id."""
         return str(self.api.submit_bytes(textwrap.dedent(text).encode())["id"])
@@ -59,7 +64,10 @@ class System:
 @pytest.fixture(scope="session")
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     """One system for all tests that leave it running."""
-    with Embedded(tmp_path_factory.mktemp("system"), settings=QUICK) as embedded, Client(embedded.url) as api:
+    with (
+        Embedded(tmp_path_factory.mktemp("system"), settings=QUICK) as embedded,
+        Client(embedded.url, token=embedded.token) as api,
+    ):
         yield System(embedded, api)
 
 
@@ -68,11 +76,11 @@ def own_system(tmp_path: Path) -> Iterator[Callable[[], System]]:
     """Systems of a test's own, in one directory, one after the other; to be killed and started again."""
     running: list[Embedded] = []
 
-    def start() -> System:
-        embedded = Embedded(tmp_path / "own", settings=QUICK)
+    def start(**settings: str) -> System:
+        embedded = Embedded(tmp_path / "own", settings={**QUICK, **settings})
         embedded.start()
         running.append(embedded)
-        return System(embedded, Client(embedded.url))
+        return System(embedded, Client(embedded.url, token=embedded.token))
 
     yield start
     for embedded in running:

@@ -128,9 +128,9 @@ def test_experiments_are_listed_newest_first_by_state_and_page_by_page(manager: 
     manager.api.pause(ids[2])
     assert [one["id"] for one in manager.api.experiments()] == ids[::-1]
     assert [one["id"] for one in manager.api.experiments(states=["failed", "paused"])] == ids[2::-1]
-    page = requests.get(f"{manager.url}/api/v1/experiments?state=running&limit=1", timeout=10).json()
+    page = manager.http.get(f"{manager.url}/api/v1/experiments?state=running&limit=1", timeout=10).json()
     assert (page["total"], len(page["experiments"])) == (2, 1)
-    following = requests.get(manager.url + page["next"], timeout=10).json()
+    following = manager.http.get(manager.url + page["next"], timeout=10).json()
     assert [one["id"] for one in following["experiments"]] == [ids[3]]
     assert following["next"] is None
 
@@ -282,7 +282,7 @@ def test_deadline_and_limits_change_and_the_journal_remembers_who_did_it(manager
 def test_a_change_that_makes_no_sense_names_its_fault(manager: Manager, change: object, path: str) -> None:
     experiment_id = manager.submit_jobs(1, "name: t\ncontainers: {min: 1, max: 4}")
     before = manager.services.experiments.get(experiment_id)
-    response = requests.patch(f"{manager.url}/api/v1/experiments/{experiment_id}", json=change, timeout=10)
+    response = manager.http.patch(f"{manager.url}/api/v1/experiments/{experiment_id}", json=change, timeout=10)
     assert response.status_code == 422
     assert [fault["path"] for fault in response.json()["faults"]] == [path]
     assert manager.services.experiments.get(experiment_id) == before
@@ -292,9 +292,9 @@ def test_a_change_that_makes_no_sense_names_its_fault(manager: Manager, change: 
 def test_a_change_that_is_no_json_is_refused(manager: Manager, body: bytes) -> None:
     experiment_id = manager.submit_jobs(1)
     url = f"{manager.url}/api/v1/experiments/{experiment_id}"
-    response = requests.patch(url, data=body, headers={"Content-Type": "application/json"}, timeout=10)
+    response = manager.http.patch(url, data=body, headers={"Content-Type": "application/json"}, timeout=10)
     assert response.status_code == 422
-    assert requests.patch(url, data=b"{}", timeout=10).status_code == 415
+    assert manager.http.patch(url, data=b"{}", timeout=10).status_code == 415
 
 
 def test_the_2018_paths_submit_and_cancel(manager: Manager) -> None:
@@ -304,17 +304,17 @@ def test_the_2018_paths_submit_and_cancel(manager: Manager) -> None:
         " 'replica_max': '2', 'params': [], 'command': ['echo'],"
         " 'jobs': [{'id': 'a', 'params': [], 'tasks': [{'id': 't', 'data': ['1'],}]}],}"
     )
-    added = requests.post(f"{manager.url}/experiment/add", data=body, timeout=10)
+    added = manager.http.post(f"{manager.url}/experiment/add", data=body, timeout=10)
     assert (added.status_code, added.headers["Content-Type"]) == (200, "text/plain; charset=utf-8")
     assert manager.services.ledger.counts(added.text).total == 1
-    ended = requests.post(f"{manager.url}/experiment/del", json={"service_name": added.text}, timeout=10)
+    ended = manager.http.post(f"{manager.url}/experiment/del", json={"service_name": added.text}, timeout=10)
     assert (ended.status_code, ended.text) == (200, added.text)
     assert manager.api.experiment(added.text)["state"] == "cancelled"
 
 
 def test_the_2018_deletion_knows_names_and_says_when_they_are_ambiguous(manager: Manager) -> None:
     def delete(body: object) -> requests.Response:
-        return requests.post(f"{manager.url}/experiment/del", json=body, timeout=10)
+        return manager.http.post(f"{manager.url}/experiment/del", json=body, timeout=10)
 
     first = manager.submit_jobs(1, "name: sweep")
     assert delete({"container": "sweep"}).text == first
@@ -335,7 +335,7 @@ def test_jobs_are_listed_in_order_by_state_and_by_a_part_of_the_id(manager: Mana
     assert (failed["id"], failed["attempts"], failed["exit_code"], failed["reason"]) == ("j3", 1, 1, "it broke")
     assert [job["id"] for job in manager.api.jobs(experiment_id, search="j1")] == ["j1", "j10", "j11"]
     url = f"{manager.url}/api/v1/experiments/{experiment_id}/jobs?state=queued&search=j1&limit=2"
-    page = requests.get(url, timeout=10).json()
+    page = manager.http.get(url, timeout=10).json()
     assert (page["total"], [job["id"] for job in page["jobs"]]) == (3, ["j1", "j10"])
-    following = requests.get(manager.url + page["next"], timeout=10).json()
+    following = manager.http.get(manager.url + page["next"], timeout=10).json()
     assert [job["id"] for job in following["jobs"]] == ["j11"]

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import requests
 
 from jqueuer.client import ClientError
 from tests.embedded.api_manager import LIMIT_BYTES, Manager
@@ -24,13 +23,13 @@ def test_a_file_is_sent_once(manager: Manager, tmp_path: Path) -> None:
     assert manager.api.upload_input(path) == SHA256
     assert manager.api.has_input(SHA256)
     url = f"{manager.url}/api/v1/files/{SHA256}"
-    assert requests.put(url, data=CONTENT, timeout=10).status_code == 200
+    assert manager.http.put(url, data=CONTENT, timeout=10).status_code == 200
     manager.services.artifacts.fetch_input(SHA256, tmp_path / "copy")
     assert (tmp_path / "copy").read_bytes() == CONTENT
 
 
 def test_content_that_does_not_match_its_checksum_is_refused(manager: Manager) -> None:
-    response = requests.put(f"{manager.url}/api/v1/files/{SHA256}", data=CONTENT + b"x", timeout=10)
+    response = manager.http.put(f"{manager.url}/api/v1/files/{SHA256}", data=CONTENT + b"x", timeout=10)
     assert response.status_code == 422
     assert SHA256 in response.json()["detail"]
     assert not manager.api.has_input(SHA256)
@@ -42,14 +41,14 @@ def test_a_file_beyond_the_limit_is_refused_however_it_comes(manager: Manager, t
             yield b"." * 50_000
 
     url = f"{manager.url}/api/v1/files/{SHA256}"
-    assert requests.put(url, data=chunks(), timeout=10).status_code == 413
-    assert requests.put(url, data=b"." * (LIMIT_BYTES + 1), timeout=10).status_code == 413
+    assert manager.http.put(url, data=chunks(), timeout=10).status_code == 413
+    assert manager.http.put(url, data=b"." * (LIMIT_BYTES + 1), timeout=10).status_code == 413
     assert [path for path in (tmp_path / "artifacts").rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.parametrize("name", ["0" * 63, "g" * 64, SHA256.upper(), "..%2f..%2fetc%2fpasswd"])
 def test_a_name_that_is_no_checksum_is_refused(manager: Manager, name: str) -> None:
-    assert requests.put(f"{manager.url}/api/v1/files/{name}", data=b"", timeout=10).status_code in {404, 422}
+    assert manager.http.put(f"{manager.url}/api/v1/files/{name}", data=b"", timeout=10).status_code in {404, 422}
 
 
 @pytest.mark.parametrize("sha256", [None, "0" * 64])

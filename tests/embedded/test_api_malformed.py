@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import requests
 
+from tests.bad_input.descriptions import CASES
 from tests.embedded.api_manager import LIMIT_BYTES, Manager
-from tests.malformed import CASES
 
 WAYS = {
     "json": ("/api/v1/experiments", "application/json"),
@@ -16,7 +16,7 @@ WAYS = {
 
 
 def send(manager: Manager, path: str, content_type: str, body: bytes) -> requests.Response:
-    return requests.post(manager.url + path, data=body, headers={"Content-Type": content_type}, timeout=30)
+    return manager.http.post(manager.url + path, data=body, headers={"Content-Type": content_type}, timeout=30)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import requests
 
 from cautoscaler import Durations
 from jqueuer.client import ClientError
@@ -81,7 +80,7 @@ def test_faults_are_those_of_a_submission(manager: Manager) -> None:
     with pytest.raises(ClientError) as caught:
         manager.api.quote_stream(["{}"])
     assert caught.value.faults[0].path == "jobs"
-    response = requests.post(f"{manager.url}/api/v1/quotes", data=b"x", headers={"Content-Type": "a/b"}, timeout=10)
+    response = manager.http.post(f"{manager.url}/api/v1/quotes", data=b"x", headers={"Content-Type": "a/b"}, timeout=10)
     assert response.status_code == 415
 
 
@@ -160,7 +159,7 @@ def test_without_the_question_anything_is_taken(manager: Manager) -> None:
 
 
 def test_problems_of_other_kinds_say_nothing_of_quotes(manager: Manager) -> None:
-    assert "quote" not in requests.get(f"{manager.url}/nowhere", timeout=10).json()
+    assert "quote" not in manager.http.get(f"{manager.url}/nowhere", timeout=10).json()
 
 
 def test_an_experiment_that_was_run_is_what_the_next_quote_rests_on(system: System) -> None:

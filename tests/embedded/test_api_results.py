@@ -13,7 +13,7 @@ from jqueuer.client.downloads import DownloadError, inside, write_verified
 from jqueuer.model import POST_JOB_ID
 from jqueuer.records import LogRecord, OutputFile
 from jqueuer.states import ExperimentState
-from tests.embedded.api_manager import Manager
+from tests.embedded.api_manager import AS_ADMIN, Manager
 
 LOG = bytes(range(256)) * 1000
 
@@ -31,8 +31,8 @@ def log_url(manager: Manager, request: pytest.FixtureRequest) -> str:
     return f"{manager.url}/api/v1/experiments/{experiment_id}/jobs/j0/attempts/{attempt}/stdout"
 
 
-def test_a_log_is_read_whole(log_url: str) -> None:
-    response = requests.get(log_url, timeout=10)
+def test_a_log_is_read_whole(manager: Manager, log_url: str) -> None:
+    response = manager.http.get(log_url, timeout=10)
     assert (response.status_code, response.content) == (200, LOG)
     assert response.headers["Accept-Ranges"] == "bytes"
     assert response.headers["X-Content-Type-Options"] == "nosniff"
@@ -49,23 +49,23 @@ def test_a_log_is_read_whole(log_url: str) -> None:
         ("bytes=-999999999", 0, 256_000),
     ],
 )
-def test_a_range_of_a_log_is_read(log_url: str, asked: str, start: int, stop: int) -> None:
-    response = requests.get(log_url, headers={"Range": asked}, timeout=10)
+def test_a_range_of_a_log_is_read(manager: Manager, log_url: str, asked: str, start: int, stop: int) -> None:
+    response = manager.http.get(log_url, headers={"Range": asked}, timeout=10)
     assert response.status_code == 206
     assert response.content == LOG[start:stop]
     assert response.headers["Content-Range"] == f"bytes {start}-{stop - 1}/256000"
 
 
 @pytest.mark.parametrize("asked", ["bytes=256000-", "bytes=999999999-999999999"])
-def test_a_range_beyond_the_log_is_refused_with_its_size(log_url: str, asked: str) -> None:
-    response = requests.get(log_url, headers={"Range": asked}, timeout=10)
+def test_a_range_beyond_the_log_is_refused_with_its_size(manager: Manager, log_url: str, asked: str) -> None:
+    response = manager.http.get(log_url, headers={"Range": asked}, timeout=10)
     assert (response.status_code, response.headers["Content-Range"]) == (416, "bytes */256000")
     assert response.json()["type"] == "urn:jqueuer:problem:range"
 
 
 @pytest.mark.parametrize("asked", ["lines=1-2", "bytes=5-1", "bytes=a-b", "bytes=0-1,5-6"])
-def test_a_range_that_cannot_be_served_is_answered_with_the_whole(log_url: str, asked: str) -> None:
-    response = requests.get(log_url, headers={"Range": asked}, timeout=10)
+def test_a_range_that_cannot_be_served_is_answered_with_the_whole(manager: Manager, log_url: str, asked: str) -> None:
+    response = manager.http.get(log_url, headers={"Range": asked}, timeout=10)
     assert (response.status_code, response.content) == (200, LOG)
 
 
@@ -90,7 +90,7 @@ def test_the_log_of_a_running_job_is_followed_from_where_one_left_off(manager: M
 )
 def test_what_is_not_there_is_not_found(manager: Manager, path: str) -> None:
     experiment_id = manager.submit_jobs(1)
-    response = requests.get(f"{manager.url}/api/v1/experiments/{experiment_id}/{path}", timeout=10)
+    response = manager.http.get(f"{manager.url}/api/v1/experiments/{experiment_id}/{path}", timeout=10)
     assert response.status_code in {404, 422}
     assert response.headers["Content-Type"] == "application/problem+json"
 
@@ -117,7 +117,7 @@ def test_outputs_of_all_jobs_are_listed_page_by_page_and_the_post_commands_last(
     experiment_id = with_outputs(manager, tmp_path, 7)
     found, following = [], f"/api/v1/experiments/{experiment_id}/outputs?limit={limit}"
     while following:
-        page = requests.get(manager.url + following, timeout=10).json()
+        page = manager.http.get(manager.url + following, timeout=10).json()
         assert len(page["outputs"]) <= limit
         found += [(output["job"], output["path"]) for output in page["outputs"]]
         following = page["next"]
@@ -130,7 +130,7 @@ def test_a_page_of_outputs_ends_after_many_jobs_without_any(
 ) -> None:
     monkeypatch.setattr("jqueuer_manager.api.outputs._JOBS_PER_PAGE", 3)
     experiment_id = with_outputs(manager, tmp_path, 7)
-    page = requests.get(f"{manager.url}/api/v1/experiments/{experiment_id}/outputs", timeout=10).json()
+    page = manager.http.get(f"{manager.url}/api/v1/experiments/{experiment_id}/outputs", timeout=10).json()
     assert len(page["outputs"]) == 4
     assert len(list(manager.api.outputs(experiment_id))) == 9
 
@@ -146,7 +146,7 @@ def test_the_post_command_is_a_job_that_is_counted_nowhere(manager: Manager, tmp
 def test_one_output_is_fetched_as_an_attachment(manager: Manager, tmp_path: Path) -> None:
     experiment_id = with_outputs(manager, tmp_path, 1)
     output = list(manager.api.outputs(experiment_id))[1]
-    response = requests.get(manager.url + output["href"], timeout=10)
+    response = manager.http.get(manager.url + output["href"], timeout=10)
     assert response.content.decode() == "0 sub dir/ü#?.txt"
     assert response.headers["Content-Type"] == "application/octet-stream"
     assert response.headers["Content-Disposition"] == "attachment; filename*=UTF-8''%C3%BC%23%3F.txt"
@@ -160,10 +160,9 @@ def test_only_what_was_collected_can_be_fetched(manager: Manager, tmp_path: Path
     """No path is ever looked up in the file system unless the attempt has an output of that very name."""
     experiment_id = with_outputs(manager, tmp_path, 1)
     url = f"{manager.url}/api/v1/experiments/{experiment_id}/jobs/j0/attempts/1/outputs/{path}"
-    request = requests.Request("GET", url).prepare()
+    request = requests.Request("GET", url, headers=AS_ADMIN).prepare()
     request.url = url
-    with requests.Session() as session:
-        assert session.send(request, timeout=10).status_code in {404, 422}
+    assert manager.http.send(request, timeout=10).status_code in {404, 422}
 
 
 def test_downloads_are_laid_out_by_job_and_verified(manager: Manager, tmp_path: Path) -> None:

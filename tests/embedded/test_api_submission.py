@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
-import requests
 from flask import Request
 from werkzeug.exceptions import BadRequest
 from werkzeug.test import EnvironBuilder
@@ -23,7 +22,7 @@ from jqueuer.records import ExperimentRecord
 from jqueuer.states import ExperimentState
 from jqueuer_manager.api.bodies import Body
 from jqueuer_manager.receiver import Receiver
-from tests.embedded.api_manager import LIMIT_BYTES, Manager
+from tests.embedded.api_manager import ADMIN, LIMIT_BYTES, Manager
 
 YAML = {"Content-Type": "application/yaml"}
 NDJSON = {"Content-Type": "application/x-ndjson"}
@@ -43,7 +42,7 @@ def refusal(call: Callable[[], object]) -> ClientError:
 
 
 def test_a_description_becomes_a_running_experiment(manager: Manager) -> None:
-    response = requests.post(f"{manager.url}/api/v1/experiments", data=ONE_JOB, headers=YAML, timeout=10)
+    response = manager.http.post(f"{manager.url}/api/v1/experiments", data=ONE_JOB, headers=YAML, timeout=10)
     body = response.json()
     assert response.status_code == 201
     assert response.headers["Location"] == body["links"]["self"] == f"/api/v1/experiments/{body['id']}"
@@ -164,7 +163,8 @@ def test_a_connection_that_breaks_off_leaves_nothing(
 ) -> None:
     body = "\n".join(lines(1500)).encode()
     length = f"Content-Length: {len(body) + 100}" if announced else "Transfer-Encoding: chunked"
-    head = f"POST /api/v1/experiments HTTP/1.1\r\nHost: m\r\nContent-Type: application/x-ndjson\r\n{length}\r\n\r\n"
+    head = f"POST /api/v1/experiments HTTP/1.1\r\nHost: m\r\nAuthorization: Bearer {ADMIN}\r\n"
+    head += f"Content-Type: application/x-ndjson\r\n{length}\r\n\r\n"
     with socket.create_connection((urlsplit(manager.url).hostname, urlsplit(manager.url).port)) as connection:
         connection.sendall(head.encode())
         connection.sendall(body if announced else b"%x\r\n%s\r\n" % (len(body), body))
@@ -205,7 +205,7 @@ def test_the_same_key_and_stream_make_one_experiment(manager: Manager) -> None:
 def test_a_replay_is_answered_even_when_its_deadline_has_passed_since(manager: Manager) -> None:
     body = b"deadline: '2020-01-01T00:00:00Z'\n" + ONE_JOB
     earlier = manager.submit_jobs(1)
-    manager.services.experiments.remember_key("k", hashlib.sha256(body).hexdigest(), earlier)
+    manager.services.experiments.remember_key("admin k", hashlib.sha256(body).hexdigest(), earlier)
     assert manager.api.submit_bytes(body, idempotency_key="k")["id"] == earlier
 
 
@@ -231,7 +231,7 @@ def test_a_key_whose_experiment_was_deleted_makes_a_new_one(manager: Manager) ->
 def test_requests_with_one_key_at_the_same_time_make_one_experiment(manager: Manager) -> None:
     def submit(_: int) -> str | None:
         query = {"data": "\n".join(lines(50)), "headers": {**NDJSON, "Idempotency-Key": "k"}, "timeout": 30}
-        response = requests.post(f"{manager.url}/api/v1/experiments", **query)
+        response = manager.http.post(f"{manager.url}/api/v1/experiments", **query)
         assert response.status_code in {201, 409}
         return str(response.json()["id"]) if response.status_code == 201 else None
 

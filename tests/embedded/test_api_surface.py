@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import requests
 from openapi_spec_validator import validate
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -19,8 +18,9 @@ from jqueuer.settings import Settings
 from jqueuer.states import AttemptOutcome, ExperimentState
 from jqueuer_manager.adapters.swarm import SwarmOrchestrator
 from jqueuer_manager.api import create_app
+from jqueuer_manager.api.access import open_to_all
 from jqueuer_manager.services import Services
-from tests.embedded.api_manager import Manager
+from tests.embedded.api_manager import AS_ADMIN, Manager
 
 
 def references(value: object) -> Iterator[str]:
@@ -84,7 +84,7 @@ def test_the_openapi_document_is_valid_and_complete(services: Services) -> None:
 def test_every_error_is_a_problem_that_says_what_was_wrong(
     manager: Manager, method: str, path: str, status: int
 ) -> None:
-    response = requests.request(method, manager.url + path, timeout=10)
+    response = manager.http.request(method, manager.url + path, timeout=10)
     assert response.status_code == status
     assert response.headers["Content-Type"] == "application/problem+json"
     body = response.json()
@@ -102,6 +102,7 @@ def test_an_error_of_our_own_is_a_500_that_gives_nothing_away(services: Services
     app = create_app(services)
 
     @app.route("/boom")
+    @open_to_all
     def boom() -> str:
         raise RuntimeError("secret")
 
@@ -112,7 +113,7 @@ def test_an_error_of_our_own_is_a_500_that_gives_nothing_away(services: Services
 
 @pytest.mark.parametrize("path", ["/healthz", "/api/v1/experiments", "/nowhere"])
 def test_every_response_carries_security_headers(manager: Manager, path: str) -> None:
-    headers = requests.get(manager.url + path, timeout=10).headers
+    headers = manager.http.get(manager.url + path, timeout=10).headers
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert "default-src 'none'" in headers["Content-Security-Policy"]
     assert headers["X-Frame-Options"] == "DENY"
@@ -132,26 +133,26 @@ def test_every_response_carries_security_headers(manager: Manager, path: str) ->
 def test_pages_of_other_sites_cannot_send_commands(manager: Manager, headers: dict[str, str], status: int) -> None:
     """A browser on the manager's machine reaches its port; no other page may use it for that."""
     url = f"{manager.url}/api/v1/experiments/nobody-aaaaaa/cancel"
-    assert requests.post(url, headers=headers, timeout=10).status_code == status
+    assert manager.http.post(url, headers=headers, timeout=10).status_code == status
 
 
 def test_the_managers_own_page_can_send_commands(manager: Manager) -> None:
     url = f"{manager.url}/api/v1/experiments/nobody-aaaaaa/cancel"
-    assert requests.post(url, headers={"Origin": manager.url}, timeout=10).status_code == 404
+    assert manager.http.post(url, headers={"Origin": manager.url}, timeout=10).status_code == 404
 
 
 def test_a_store_that_is_away_is_a_503_and_the_manager_still_alive(manager: Manager, valkey: ValkeyServer) -> None:
     valkey.stop()
     try:
-        assert requests.get(f"{manager.url}/healthz", timeout=10).status_code == 200
+        assert manager.http.get(f"{manager.url}/healthz", timeout=10).status_code == 200
         for path in ("/readyz", "/metrics", "/api/v1/experiments", "/api/v1/experiments/x-aaaaaa"):
-            response = requests.get(manager.url + path, timeout=30)
+            response = manager.http.get(manager.url + path, timeout=30)
             assert response.status_code == 503
             assert response.headers["Content-Type"] == "application/problem+json"
             assert int(response.headers["Retry-After"]) > 0
     finally:
         valkey.start()
-    assert requests.get(f"{manager.url}/readyz", timeout=10).json()["status"] == "ready"
+    assert manager.http.get(f"{manager.url}/readyz", timeout=10).json()["status"] == "ready"
 
 
 def test_an_engine_that_is_away_is_a_503_with_its_words(
@@ -162,13 +163,13 @@ def test_an_engine_that_is_away_is_a_503_with_its_words(
     swarm = SwarmOrchestrator(Settings(docker_url=url), RedisContainerRegistry(client), services.experiments)
     api = create_app(replace(services, orchestrator=swarm)).test_client()
     body = "name: t\nimage: busybox\njobs: [{id: a, command: ['true']}]"
-    response = api.post("/api/v1/experiments", data=body, content_type="application/yaml")
+    response = api.post("/api/v1/experiments", data=body, content_type="application/yaml", headers=AS_ADMIN)
     assert (response.status_code, response.content_type) == (503, "application/problem+json")
     assert int(response.headers["Retry-After"]) > 0
     assert response.get_json()["type"] == "urn:jqueuer:problem:engine-unavailable"
     assert f"the Docker engine at {url} does not answer" in response.get_json()["detail"]
     assert services.experiments.page()[1] == len(services.experiments.unfinished_receipts()) == 0
-    assert api.get("/api/v1/experiments").status_code == 200
+    assert api.get("/api/v1/experiments", headers=AS_ADMIN).status_code == 200
 
 
 def test_metrics_count_jobs_and_containers_and_name_no_job(manager: Manager) -> None:
@@ -179,7 +180,7 @@ def test_metrics_count_jobs_and_containers_and_name_no_job(manager: Manager) -> 
     manager.end(old, ExperimentState.ACCOMPLISHED)
     families = {
         family.name: family
-        for family in text_string_to_metric_families(requests.get(f"{manager.url}/metrics", timeout=10).text)
+        for family in text_string_to_metric_families(manager.http.get(f"{manager.url}/metrics", timeout=10).text)
     }
     samples = [sample for family in families.values() for sample in family.samples]
     jobs = {
@@ -200,9 +201,9 @@ def test_metrics_count_jobs_and_containers_and_name_no_job(manager: Manager) -> 
 def test_experiments_that_ended_long_ago_leave_the_metrics(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment_id = manager.submit_jobs(1)
     manager.end(experiment_id, ExperimentState.ACCOMPLISHED)
-    assert experiment_id in requests.get(f"{manager.url}/metrics", timeout=10).text
+    assert experiment_id in manager.http.get(f"{manager.url}/metrics", timeout=10).text
     monkeypatch.setattr("jqueuer_manager.api.metrics.RECENT_SECONDS", 0.0)
-    assert experiment_id not in requests.get(f"{manager.url}/metrics", timeout=10).text
+    assert experiment_id not in manager.http.get(f"{manager.url}/metrics", timeout=10).text
 
 
 def test_the_limits_are_told(manager: Manager) -> None:
@@ -210,5 +211,6 @@ def test_the_limits_are_told(manager: Manager) -> None:
         "max_body_bytes": 2_000_000,
         "max_input_bytes": 2_000_000,
         "max_jobs": 5000,
+        "max_experiments_per_user": 1000,
         "max_page": 500,
     }

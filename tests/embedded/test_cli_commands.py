@@ -45,7 +45,7 @@ ENDLESS = "name: endless\ncontainers: {max: 1}\nestimate: 1s\njobs: [{id: a, com
 @pytest.fixture
 def jqueuer(system: System) -> Command:
     def run(*arguments: str) -> Result:
-        return CliRunner(env={"JQUEUER_URL": system.embedded.url}).invoke(app, arguments, prog_name="jqueuer")
+        return CliRunner(env=system.environment).invoke(app, arguments, prog_name="jqueuer")
 
     return run
 

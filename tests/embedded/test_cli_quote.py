@@ -16,7 +16,7 @@ from jqueuer.cli.describing import read_file
 from jqueuer.cli.exits import Exit
 from jqueuer.cli.quoting import ask
 from jqueuer.states import ExperimentState
-from tests.embedded.api_manager import Manager
+from tests.embedded.api_manager import ADMIN, Manager
 
 Write = Callable[..., str]
 HEAD = {"name": "sweep", "estimate": "1m", "containers": {"max": 4}, "inputs": ["data.txt"]}
@@ -42,7 +42,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def jqueuer(*arguments: str, url: str | None = None) -> Result:
-    return CliRunner(env={"JQUEUER_URL": url}).invoke(app, arguments, prog_name="jqueuer")
+    return CliRunner(env={"JQUEUER_URL": url, "JQUEUER_TOKEN": ADMIN}).invoke(app, arguments, prog_name="jqueuer")
 
 
 @pytest.fixture

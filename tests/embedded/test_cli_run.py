@@ -183,7 +183,9 @@ def test_a_missed_deadline_is_told_and_what_has_ended_starts_anew(start: Start, 
 def test_serve_answers_until_it_is_told_to_stop_and_holds_its_directory(start: Start, tmp_path: Path) -> None:
     (tmp_path / "sweep.yaml").write_text(description(2, 0.0))
     served = start("serve", "--port", "0", "--json")
-    url = answer(served.stdout)["url"]
+    told = answer(served.stdout)
+    url = told["url"]
+    assert Path(told["token_file"]) == tmp_path / ".jqueuer" / "token"
     code, _, stderr = ended(start("run", "sweep.yaml"))
     assert code == 3
     assert "is in use by process" in stderr

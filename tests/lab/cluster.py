@@ -34,12 +34,24 @@ class Cluster:
         self.shared = lab.shared
         self.url = f"http://{self.nodes[0].address}:8081"
         self.prometheus_url = f"http://{self.nodes[0].address}:9090"
-        self.http = requests.Session()
+        self.secrets = lab.directory / "secrets"
+
+    @property
+    def token_file(self) -> Path:
+        """The first administrator's token."""
+        return self.secrets / "admin_token"
+
+    @functools.cached_property
+    def http(self) -> requests.Session:
+        """An administrator's requests."""
+        session = requests.Session()
+        session.headers["Authorization"] = f"Bearer {self.token_file.read_text()}"
+        return session
 
     @functools.cached_property
     def api(self) -> Client:
-        """The manager's API."""
-        return Client(self.url)
+        """The manager's API, as an administrator."""
+        return Client(self.url, token=self.token_file.read_text())
 
     @property
     def manager(self) -> docker.DockerClient:
@@ -48,10 +60,9 @@ class Cluster:
 
     def deploy(self, tag: str) -> None:
         """Deploy the stack with this version of manager and agent; again, to update it."""
-        secrets = self.lab.directory / "secrets"
-        subprocess.run([ROOT / "tools" / "make-secrets", secrets], check=True, capture_output=True)
+        subprocess.run([ROOT / "tools" / "make-secrets", self.secrets], check=True, capture_output=True)
         files = [argument for file in _COMPOSE_FILES for argument in ("-c", str(file))]
-        variables = {"JQUEUER_TAG": tag, "JQUEUER_SECRETS": str(secrets), "LAB_SHARED": str(self.shared)}
+        variables = {"JQUEUER_TAG": tag, "JQUEUER_SECRETS": str(self.secrets), "LAB_SHARED": str(self.shared)}
         self._docker("stack", "deploy", *files, STACK, environment=variables)
 
     def wait_ready(self, seconds: float = _DEPLOY_SECONDS) -> None:

@@ -36,22 +36,22 @@ class ComposedStack:
         (self.node,) = lab.nodes
         self.shared = lab.shared
         self.url = f"http://{self.node.address}:8081"
-        secrets = lab.directory / "secrets"
-        subprocess.run([ROOT / "tools" / "make-secrets", secrets], check=True, capture_output=True)
+        self.secrets = lab.directory / "secrets"
+        subprocess.run([ROOT / "tools" / "make-secrets", self.secrets], check=True, capture_output=True)
         self._environment = {
             **os.environ,
             "DOCKER_HOST": self.node.docker_url,
             "COMPOSE_PROJECT_NAME": PROJECT,
             "JQUEUER_TAG": tag,
-            "JQUEUER_SECRETS": str(secrets),
+            "JQUEUER_SECRETS": str(self.secrets),
             "JQUEUER_LEASE_SECONDS": f"{_LEASE_SECONDS}s",
             "JQUEUER_ALLOWED_MOUNTS": json.dumps([str(self.shared)]),
         }
 
     @functools.cached_property
     def api(self) -> Client:
-        """The manager's API."""
-        return Client(self.url)
+        """The manager's API, as an administrator."""
+        return Client(self.url, token=(self.secrets / "admin_token").read_text())
 
     @functools.cached_property
     def services(self) -> list[str]:

@@ -14,7 +14,7 @@ _NAME, _SUBNET = "jqtry", "10.79.0"
 _GUIDE = """
 A Swarm of {count} nodes runs on this machine, and JQueuer on it.
 
-  manager      {url}          (for the command line: export JQUEUER_URL={url})
+  manager      {url}          (for the command line: export JQUEUER_URL={url} JQUEUER_TOKEN_FILE={token_file})
   Prometheus   {prometheus_url}
   engines      {engines}
                docker --host {first} node ls
@@ -22,9 +22,10 @@ A Swarm of {count} nodes runs on this machine, and JQueuer on it.
 
 Try:
 
-  curl -X POST -H "Content-Type: application/yaml" --data-binary @experiments/epidemic-swarm.yaml \\
-       {url}/api/v1/experiments
-  curl {url}/api/v1/experiments
+  echo "Authorization: Bearer $(cat {token_file})" > header
+  curl -X POST -H @header -H "Content-Type: application/yaml" \\
+       --data-binary @experiments/epidemic-swarm.yaml {url}/api/v1/experiments
+  curl -H @header {url}/api/v1/experiments
 
 `make swarm-down` removes all of it.
 """
@@ -55,7 +56,8 @@ def up() -> None:
         lab.down()
         raise
     guide = _GUIDE.format(
-        count=len(lab.nodes), url=cluster.url, prometheus_url=cluster.prometheus_url, shared=lab.shared,
+        count=len(lab.nodes), url=cluster.url, token_file=cluster.token_file,
+        prometheus_url=cluster.prometheus_url, shared=lab.shared,
         engines=" ".join(node.docker_url for node in lab.nodes), first=lab.nodes[0].docker_url,
     )  # fmt: skip
     print(guide)  # noqa: T201

@@ -20,6 +20,7 @@ def test_the_epidemic_sweep_runs_on_all_nodes_and_leaves_its_table_and_picture(
     posted = subprocess.run(
         [
             *("curl", "-sS", "--fail-with-body", "-X", "POST", "-H", "Content-Type: application/yaml"),
+            *("-H", f"Authorization: Bearer {cluster.token_file.read_text()}"),
             *("--data-binary", f"@{DESCRIPTION}", f"{cluster.url}/api/v1/experiments"),
         ],
         capture_output=True,

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import requests
+
 from tests.swarm.conftest import Cluster
+
+Wait = Callable[[Callable[[], object], float], None]
 
 
 def test_the_stack_comes_up(cluster: Cluster) -> None:
@@ -16,6 +22,18 @@ def test_the_stack_comes_up(cluster: Cluster) -> None:
 def test_the_manager_answers_where_the_stack_publishes_it(cluster: Cluster) -> None:
     assert cluster.http.get(f"{cluster.url}/healthz", timeout=10).ok
     assert cluster.http.get(f"{cluster.url}/readyz", timeout=10).ok
+
+
+def test_the_manager_asks_for_a_token_and_prometheus_has_one_of_its_own(cluster: Cluster, eventually: Wait) -> None:
+    for path in ("/metrics", "/api/v1/experiments"):
+        assert requests.get(f"{cluster.url}{path}", timeout=10).status_code == 401
+        assert cluster.http.get(f"{cluster.url}{path}", timeout=10).ok
+
+    def manager_is() -> str:
+        targets = requests.get(f"{cluster.prometheus_url}/api/v1/targets", timeout=10).json()["data"]["activeTargets"]
+        return next(target["health"] for target in targets if target["labels"]["job"] == "manager")
+
+    eventually(lambda: manager_is() == "up", 60)
 
 
 def test_manager_and_agents_are_not_root(cluster: Cluster) -> None:

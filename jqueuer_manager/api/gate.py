@@ -1,0 +1,93 @@
+"""Who sends a request: the user of the token that it shows."""
+
+from __future__ import annotations
+
+import hmac
+import math
+from typing import Final, NoReturn
+
+import structlog
+from flask import request
+from pydantic import SecretStr
+from werkzeug.exceptions import TooManyRequests
+
+from jqueuer.access import ADMINISTRATOR, ANYBODY, Role, TokenRecord, User, digest_of
+from jqueuer.errors import ForbiddenError, UnauthenticatedError
+from jqueuer.model import Frozen
+from jqueuer.ports import TokenStore
+from jqueuer.settings import Settings
+from jqueuer_manager.api.refusals import RefusedLogins
+
+_METRICS: Final = User(name="metrics", role=Role.VIEWER)
+_log: Final = structlog.get_logger(__name__)
+
+
+class Login(Frozen):
+    """Who sent a request, and the token by which that is known where it is one of the store's."""
+
+    user: User
+    token: TokenRecord | None = None
+
+
+class Gate:
+    """Tells users and agents by the token of the current request; safe among threads.
+
+    A secret is found by its digest, so how long that takes says nothing about it.
+    """
+
+    def __init__(self, settings: Settings, tokens: TokenStore, refused: RefusedLogins) -> None:
+        self._open = settings.authentication == "none"
+        self._administrators = _digest_of(settings.admin_token)
+        self._metrics = _digest_of(settings.metrics_token)
+        self._agents = _digest_of(settings.agent_token)
+        self._tokens = tokens
+        self._refused = refused
+
+    def login(self, *, with_metrics_token: bool) -> Login:
+        """The user; :class:`UnauthenticatedError` where the request shows no token, or one that is not known."""
+        if self._open:
+            return Login(user=User(name=ANYBODY, role=Role.ADMIN))
+        digest = self._shown("this needs a token: send it as 'Authorization: Bearer TOKEN'")
+        if _same(digest, self._administrators):
+            return Login(user=User(name=ADMINISTRATOR, role=Role.ADMIN))
+        if with_metrics_token and _same(digest, self._metrics):
+            return Login(user=_METRICS)
+        record = self._tokens.find(digest)
+        if record is None:
+            self._refuse("this token is not known here: it may have expired, or been removed")
+        return Login(user=record.user, token=record)
+
+    def require_agent(self) -> None:
+        """Return where the request shows the agents' token."""
+        if not self._agents:
+            raise ForbiddenError("agents are not let in here: JQUEUER_AGENT_TOKEN is not set for the manager")
+        if not _same(self._shown("this needs the agents' token"), self._agents):
+            raise UnauthenticatedError("this needs the agents' token")
+
+    def _shown(self, otherwise: str) -> str:
+        """The digest of the token that the request shows."""
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise UnauthenticatedError(otherwise)
+        return digest_of(token.strip())
+
+    def _refuse(self, reason: str) -> NoReturn:
+        address = request.remote_addr or ""
+        wait_seconds = self._refused.add(address)
+        if not wait_seconds:
+            _log.warning("a wrong token was shown", address=address, operation=request.endpoint)
+            raise UnauthenticatedError(reason)
+        raise TooManyRequests(
+            "too many wrong tokens came from this address: wait, then send a token that is right",
+            retry_after=math.ceil(wait_seconds),
+        )
+
+
+def _digest_of(secret: SecretStr) -> str:
+    """The digest of a secret that is set; else empty, which is no digest."""
+    value = secret.get_secret_value().strip()
+    return digest_of(value) if value else ""
+
+
+def _same(digest: str, known: str) -> bool:
+    return hmac.compare_digest(digest, known)
