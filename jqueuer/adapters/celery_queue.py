@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import redis
 from amqp.exceptions import AMQPError
 from celery import Celery
 from celery.app.amqp import AMQP
-from kombu import Connection, Exchange, Queue, uuid
+from kombu import Connection, Exchange, Queue
 from kombu.exceptions import OperationalError
 
-from jqueuer.adapters import redis_transport
+from jqueuer.adapters import redis_transport, tls
+from jqueuer.adapters.job_messages import compose
 from jqueuer.errors import StoreUnavailableError
-
-TASK_NAME: Final = "jqueuer.job"
-"""The Celery task of every job message; its arguments are the experiment's id and the job's."""
+from jqueuer.signing import MessageSigner
 
 LONGEST_JOB_SECONDS: Final = 7 * 86_400
 """Brokers hand a message out again after so long; the lease absorbs the duplicate."""
@@ -31,7 +31,7 @@ _CONFIRM_SECONDS: Final = 10.0
 _RECONNECT_SECONDS: Final = 0.2
 _LONGEST_RECONNECT_SECONDS: Final = 3.0
 
-_AWAY: Final = (OperationalError, AMQPError, redis.ConnectionError, redis.TimeoutError, OSError)
+_AWAY: Final = (OperationalError, AMQPError, redis.RedisError, OSError)
 
 _T = TypeVar("_T")
 
@@ -48,8 +48,12 @@ class _Amqp(AMQP):
     Connection = _Connection
 
 
-def celery_app(broker_url: str) -> Celery:
-    """The Celery application: late acknowledgement, one message at a time, no results, no remote control."""
+def celery_app(broker_url: str, *, ca_file: Path | None = None) -> Celery:
+    """The Celery application: late acknowledgement, one message at a time, no results, no remote control.
+
+    ``ca_file`` has the certificates by which a broker behind ``amqps://`` or ``rediss://`` is known, if not by those of
+    the system.
+    """
     redis_transport.use()
     app = Celery("jqueuer", broker=broker_url, set_as_current=False, amqp=_Amqp)
     app.conf.update(
@@ -67,6 +71,7 @@ def celery_app(broker_url: str) -> Celery:
         broker_heartbeat=HEARTBEAT_SECONDS,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
+        broker_use_ssl=tls.broker_options(broker_url, ca_file),
         broker_transport_options={"visibility_timeout": LONGEST_JOB_SECONDS, "confirm_publish": True},
     )
     return app
@@ -87,16 +92,17 @@ def job_queue(experiment_id: str, broker_url: str) -> Queue:
 def queue_name(experiment_id: str) -> str:
     """The name of an experiment's queue.
 
-    RabbitMQ refuses to declare a queue that is there with other arguments: whoever changes those changes the name, so
-    that managers and agents of before and after do not meet. Jobs left in a former queue are published again by the
-    controller, which finds the new one empty.
+    RabbitMQ refuses to declare a queue that is there with other arguments, and agents refuse messages of another form:
+    whoever changes either changes the name, so that managers and agents of before and after do not meet. Jobs left in a
+    former queue are published again by the controller, which finds the new one empty. So are those whose messages were
+    signed with a key that was changed since: they are dropped, and then the queue is empty.
     """
-    return f"jqueuer.{experiment_id}.jobs"
+    return f"jqueuer.{experiment_id}.signed"
 
 
-def _former_queue_name(experiment_id: str) -> str:
-    """Of the queue that knew no priorities; an experiment that is running while JQueuer is upgraded leaves it."""
-    return f"jqueuer.{experiment_id}"
+def _former_queue_names(experiment_id: str) -> tuple[str, ...]:
+    """Of queues without priorities or signatures; an experiment that runs while JQueuer is upgraded leaves them."""
+    return f"jqueuer.{experiment_id}", f"jqueuer.{experiment_id}.jobs"
 
 
 def _is_amqp(broker_url: str) -> bool:
@@ -104,10 +110,11 @@ def _is_amqp(broker_url: str) -> bool:
 
 
 class CeleryJobQueue:
-    """The :class:`~jqueuer.ports.JobQueue` on Celery."""
+    """The :class:`~jqueuer.ports.JobQueue` on Celery; messages are signed for the agents' workers."""
 
-    def __init__(self, app: Celery) -> None:
+    def __init__(self, app: Celery, signer: MessageSigner) -> None:
         self._app = app
+        self._signer = signer
         self._broker_url = str(app.conf.broker_url)
 
     def publish(self, experiment_id: str, job_ids: Iterable[str], *, again: bool = False) -> int:
@@ -122,18 +129,16 @@ class CeleryJobQueue:
                 queue(channel).declare()
                 producer = self._app.amqp.Producer(channel, auto_declare=False)
                 for job_id in ids[count:]:
-                    # What send_task does, less the routing that every message of a batch shares.
-                    message = self._app.amqp.as_task_v2(uuid(), TASK_NAME, args=(experiment_id, job_id))
+                    body, headers = compose(self._signer, experiment_id, job_id)
                     producer.publish(
-                        message.body,
+                        body,
                         exchange="",
                         routing_key=queue.name,
                         serializer="json",
                         delivery_mode=2,  # persistent
                         priority=priority,
-                        headers=message.headers,
+                        headers=headers,
                         confirm_timeout=_CONFIRM_SECONDS,
-                        **message.properties,
                     )
                     count += 1
 
@@ -151,11 +156,20 @@ class CeleryJobQueue:
 
         return self._ask(count)
 
+    def purge(self, experiment_id: str) -> None:
+        """Throw away the messages that wait."""
+
+        def empty(connection: Any) -> None:
+            with suppress(*connection.channel_errors), _channel(connection) as channel:
+                channel.queue_purge(queue_name(experiment_id))
+
+        self._ask(empty)
+
     def delete(self, experiment_id: str) -> None:
         """Remove the queue with whatever is in it."""
 
         def remove(connection: Any) -> None:
-            for name in (queue_name(experiment_id), _former_queue_name(experiment_id)):
+            for name in (queue_name(experiment_id), *_former_queue_names(experiment_id)):
                 with _channel(connection) as channel:
                     channel.queue_delete(name)  # RabbitMQ has nothing against one that is not there
                     if isinstance(channel, redis_transport.Channel):
@@ -194,8 +208,9 @@ def _ask_over(connection: Any, question: Callable[[Any], _T]) -> _T:
 def _channel(connection: Any) -> Iterator[Any]:
     """A channel for one question: on AMQP the wrong answer closes it, on Redis making one costs five answers."""
     if connection.transport.driver_type == "amqp":
-        with connection.channel() as channel:
-            yield channel
+        channel = connection.channel()
+        yield channel
+        channel.close()  # not after a failure: a broker that holds publishers up would not answer to it either
     else:
         yield connection.default_channel
 
@@ -207,4 +222,4 @@ class _broker_errors:  # noqa: N801 - reads as a statement
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, _AWAY):
-            raise StoreUnavailableError(f"the broker does not answer, or refuses: {error}") from error
+            raise StoreUnavailableError(f"the broker does not answer, or refuses: {error}{tls.hint(error)}") from error

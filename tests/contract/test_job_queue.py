@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -17,18 +13,23 @@ from kombu import Exchange, Queue
 
 from jqueuer.adapters.celery_queue import CeleryJobQueue, celery_app, queue_name
 from jqueuer.errors import StoreUnavailableError
+from jqueuer.signing import MessageSigner
 from tests.contract.brokers import Broker, RabbitMQ
 from tests.contract.brokers import broker as broker
 from tests.contract.brokers import own_valkey as own_valkey
 from tests.contract.brokers import rabbitmq as rabbitmq
 from tests.contract.line import Line
+from tests.contract.queue_worker import KEY
+from tests.contract.queue_workers import Workers, started
+from tests.contract.queue_workers import workers as workers
 
+SIGNER = MessageSigner(KEY)
 Eventually = Callable[[Callable[[], object], float], None]
 
 
 @pytest.fixture
 def queue(broker: Broker) -> CeleryJobQueue:
-    return CeleryJobQueue(celery_app(broker.url))
+    return CeleryJobQueue(celery_app(broker.url), SIGNER)
 
 
 @pytest.fixture
@@ -40,36 +41,6 @@ def one() -> str:
 @pytest.fixture
 def two() -> str:
     return f"two-{uuid4().hex}"
-
-
-@dataclass
-class Workers:
-    """Processes that take jobs as container managers do."""
-
-    directory: Path
-    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
-
-    def start(self, url: str, experiment_id: str, *options: str) -> Path:
-        """Start one; the file of its events."""
-        directory = self.directory / str(len(self.processes))
-        directory.mkdir()
-        (directory / "events").touch()
-        command = [sys.executable, "-m", "tests.contract.queue_worker", url, experiment_id, str(directory), *options]
-        with (directory / "log").open("wb") as log:
-            self.processes.append(subprocess.Popen(command, stderr=log, cwd=Path(__file__).parents[2]))
-        return directory / "events"
-
-    def end(self) -> None:
-        for process in self.processes:
-            process.kill()
-            process.wait()
-
-
-@pytest.fixture
-def workers(tmp_path: Path) -> Iterator[Workers]:
-    workers = Workers(tmp_path)
-    yield workers
-    workers.end()
 
 
 def test_published_jobs_wait_in_their_own_experiments_queue(queue: CeleryJobQueue, one: str, two: str) -> None:
@@ -95,11 +66,28 @@ def test_a_deleted_queue_is_gone_with_whatever_was_in_it(
     assert queue.length(one) == 0
 
 
+def test_a_purged_queue_is_empty_and_still_there(
+    queue: CeleryJobQueue, broker: Broker, one: str, workers: Workers, eventually: Eventually
+) -> None:
+    events = workers.start(broker.url, one)
+    eventually(lambda: "ready" in events.read_text(), 30)
+    queue.publish(one, ["hold", "a"])
+    eventually(lambda: "started hold" in events.read_text(), 30)
+    queue.publish(one, ["b"], again=True)
+    queue.purge(one)
+    queue.purge("nobody")
+    assert queue.length(one) == 0
+    queue.publish(one, ["c"])
+    (events.parent / "hold").touch()
+    eventually(lambda: "ended c" in events.read_text(), 30)
+    assert set(started(events)) - {"a", "b"} == {"hold", "c"}, "what its worker had been given already it keeps"
+
+
 def test_a_message_is_json_that_names_the_job_and_nothing_else(queue: CeleryJobQueue, broker: Broker, one: str) -> None:
     queue.publish(one, ["a"])
     content_type, body = broker.first_message(queue_name(one))
     assert content_type == "application/json"
-    assert json.loads(body)[:2] == [[one, "a"], {}]
+    assert json.loads(body) == [[one, "a"], {}, {}]
 
 
 def test_a_worker_takes_one_job_after_the_other(
@@ -143,22 +131,18 @@ def test_a_worker_in_mid_job_gets_next_what_is_published_again(
     assert started(events) == ["hold", "x", "a", "b"]
 
 
-def started(events: Path) -> list[str]:
-    """The jobs in the order in which a worker began them."""
-    return [line.removeprefix("started ") for line in events.read_text().splitlines() if line.startswith("started")]
-
-
-def test_an_experiment_goes_on_beside_its_queue_of_an_earlier_version(
+def test_an_experiment_goes_on_beside_its_queues_of_earlier_versions(
     queue: CeleryJobQueue, broker: Broker, one: str, workers: Workers, eventually: Eventually
 ) -> None:
-    """That had one priority, and RabbitMQ declares no queue a second time with other arguments."""
-    former = f"jqueuer.{one}"
+    """They had one priority, or no signatures; RabbitMQ declares no queue a second time with other arguments."""
+    former = {f"jqueuer.{one}": {"x-consumer-timeout": 604_800_000}, f"jqueuer.{one}.jobs": {"x-max-priority": 1}}
     with celery_app(broker.url).connection_for_write() as connection:
-        arguments = {"x-consumer-timeout": 604_800_000} if isinstance(broker.server, RabbitMQ) else {}
-        bound: Any = Queue(former, Exchange(""), former, channel=connection.default_channel, queue_arguments=arguments)
-        bound.declare()
-        connection.Producer().publish([[one, "left"], {}, {}], routing_key=former)
-    assert broker.has_queue(former)
+        for name, arguments in former.items():
+            given = arguments if isinstance(broker.server, RabbitMQ) else {}
+            bound: Any = Queue(name, Exchange(""), name, channel=connection.default_channel, queue_arguments=given)
+            bound.declare()
+            connection.Producer().publish([[one, "left"], {}, {}], routing_key=name)
+    assert all(broker.has_queue(name) for name in former)
     assert queue.length(one) == 0  # so that the controller, who sees a container wait, publishes anew what is left
     events = workers.start(broker.url, one)
     queue.publish(one, ["left"])
@@ -166,7 +150,7 @@ def test_an_experiment_goes_on_beside_its_queue_of_an_earlier_version(
     assert started(events) == ["left"]
     workers.end()
     queue.delete(one)
-    assert not broker.has_queue(former)
+    assert not any(broker.has_queue(name) for name in former)
 
 
 def test_a_short_job_does_not_wait_behind_a_long_one_while_somebody_is_idle(
@@ -185,7 +169,7 @@ def test_the_message_of_a_worker_that_is_killed_comes_back(
     rabbitmq: RabbitMQ, one: str, workers: Workers, eventually: Eventually
 ) -> None:
     """On RabbitMQ at once; on Redis and Valkey the job's lease runs out and it is published again."""
-    queue = CeleryJobQueue(celery_app(rabbitmq.broker_url))
+    queue = CeleryJobQueue(celery_app(rabbitmq.broker_url), SIGNER)
     events = workers.start(rabbitmq.broker_url, one)
     queue.publish(one, ["hold"])
     eventually(lambda: "started hold" in events.read_text(), 30)
@@ -240,7 +224,7 @@ def test_a_worker_whose_line_was_cut_goes_on_taking_jobs(
     rabbitmq: RabbitMQ, one: str, workers: Workers, eventually: Eventually
 ) -> None:
     """Nobody closes its connection, so it must notice the silence: AMQP's heartbeat, here every second."""
-    queue, line = CeleryJobQueue(celery_app(rabbitmq.broker_url)), Line(rabbitmq.port)
+    queue, line = CeleryJobQueue(celery_app(rabbitmq.broker_url), SIGNER), Line(rabbitmq.port)
     try:
         events = workers.start(rabbitmq.broker_url.replace(str(rabbitmq.port), str(line.port)), one, "1")
         queue.publish(one, ["a"])
@@ -261,19 +245,19 @@ def test_workers_ask_for_a_heartbeat(rabbitmq: RabbitMQ) -> None:
 
 def test_rabbitmq_is_told_what_queues_are_for(rabbitmq: RabbitMQ, one: str) -> None:
     """It takes a job from its worker again after half an hour otherwise, and knows no priorities."""
-    CeleryJobQueue(celery_app(rabbitmq.broker_url)).publish(one, ["a"])
+    CeleryJobQueue(celery_app(rabbitmq.broker_url), SIGNER).publish(one, ["a"])
     queues = dict(line.split("\t") for line in rabbitmq.control("list_queues", "name", "arguments").splitlines()[1:])
     told = set(queues[queue_name(one)].strip("[{}]").split("},{"))
     assert told == {'"x-consumer-timeout",604800000', '"x-max-priority",1', '"x-queue-type","classic"'}
 
 
 def test_a_broker_that_refuses_is_said_so(rabbitmq: RabbitMQ, one: str) -> None:
-    stranger = CeleryJobQueue(celery_app(rabbitmq.broker_url.replace("guest:guest", "guest:wrong")))
+    stranger = CeleryJobQueue(celery_app(rabbitmq.broker_url.replace("guest:guest", "guest:wrong")), SIGNER)
     with pytest.raises(StoreUnavailableError, match=r"refuses: .*ACCESS_REFUSED"):
         stranger.publish(one, ["a"])
 
 
 def test_a_broker_that_was_never_there_is_said_so() -> None:
-    lonely = CeleryJobQueue(celery_app("redis+socket:///nowhere/valkey.sock?virtual_host=1"))
+    lonely = CeleryJobQueue(celery_app("redis+socket:///nowhere/valkey.sock?virtual_host=1"), SIGNER)
     with pytest.raises(StoreUnavailableError, match="broker does not answer"):
         lonely.length("one")
