@@ -9,6 +9,8 @@ import json
 from dataclasses import dataclass
 
 MAX_ANSWER_BYTES = 65_536
+MAX_CONTAINERS = 1_000_000
+"""More is taken for a mistake, not brought within the limits."""
 _MAX_REASON_CHARACTERS = 300
 
 
@@ -35,7 +37,12 @@ def read_advice(status: int, body: bytes) -> Advice:
         return Advice(error="its answer is not JSON")
     if not isinstance(answer, dict):
         return Advice(error='its answer is not an object such as {"containers": 3}')
-    containers, reason = answer.get("containers"), answer.get("reason", "")
-    if isinstance(containers, bool) or not isinstance(containers, int) or containers < 0:
-        return Advice(error='its answer lacks "containers", a whole number of at least 0')
-    return Advice(containers=containers, reason=str(reason)[:_MAX_REASON_CHARACTERS])
+    containers, reason = answer.get("containers"), answer.get("reason")
+    if isinstance(containers, bool) or not isinstance(containers, int) or not 0 <= containers <= MAX_CONTAINERS:
+        return Advice(error=f'its answer lacks "containers", a whole number from 0 to {MAX_CONTAINERS}')
+    return Advice(containers=containers, reason=_text(reason) if isinstance(reason, str) else "")
+
+
+def _text(words: str) -> str:
+    """The service's words as text on one line, whatever it sent: terminals and stores take it as it is."""
+    return "".join(one if one.isprintable() else " " for one in words[:_MAX_REASON_CHARACTERS])

@@ -30,7 +30,7 @@ def state_dir(tmp_path: Path) -> Path:
     return tmp_path / "state"
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def eventually() -> Callable[[Callable[[], object], float], None]:
     """Wait for a condition, looking every few milliseconds; fails after so many seconds."""
     import time

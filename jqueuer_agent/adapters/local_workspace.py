@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -35,10 +36,13 @@ class LocalWorkspace:
         """Empty it."""
         if self._own is None:
             return
+        if self._own.is_symlink() or not self._own.is_dir():  # a job may do anything to it
+            self._own.unlink(missing_ok=True)
+            self._own.mkdir(parents=True)
         with os.scandir(self._own) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry.path, ignore_errors=True)
+                    _remove(entry.path)
                 else:
                     os.unlink(entry.path)
         self._path.mkdir(parents=True, exist_ok=True)
@@ -57,10 +61,23 @@ class LocalWorkspace:
         return [match(self._path.resolve(), pattern) for pattern in patterns]
 
 
+def _remove(directory: str) -> None:
+    """Remove what a job left, even where it was nested deeper than Python goes, or locked."""
+    try:
+        shutil.rmtree(directory)
+    except (OSError, RecursionError):
+        for command in (("chmod", "-R", "u+rwX"), ("rm", "-rf")):
+            subprocess.run([*command, "--", directory], stderr=subprocess.DEVNULL, check=False)
+
+
 def match(root: Path, pattern: str) -> list[tuple[str, Path]]:
     """The regular files below a directory that match a glob; links that lead out of it do not count."""
     found = []
-    for name in sorted(glob.glob(pattern, root_dir=root, recursive=True, include_hidden=True)):
+    try:
+        names = sorted(glob.glob(pattern, root_dir=root, recursive=True, include_hidden=True))
+    except RecursionError:
+        raise OSError("directories are nested too deep") from None
+    for name in names:
         try:
             path = (root / name).resolve()
         except RuntimeError:  # links that lead in circles

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jqueuer.adapters.celery_queue import CeleryJobQueue, celery_app
+from jqueuer.signing import MessageSigner
 from tests.embedded.running import System
 
 Wait = Callable[..., None]
@@ -62,7 +63,8 @@ def test_a_requeued_job_runs_before_those_that_wait_for_their_first_attempt(
           - {{id: waits-too, command: {{shell: "{begun}"}}}}
         """
     )
-    queue = CeleryJobQueue(celery_app(f"redis+socket://{system.embedded.state_dir}/store/valkey.sock?virtual_host=1"))
+    broker_url = f"redis+socket://{system.embedded.state_dir}/store/valkey.sock?virtual_host=1"
+    queue = CeleryJobQueue(celery_app(broker_url), MessageSigner("looks only"))
     eventually(lambda: (tmp_path / "begun").exists() and "lasts" in (tmp_path / "begun").read_text())
     eventually(lambda: queue.length(experiment_id) == 3)
     (tmp_path / "end").touch()

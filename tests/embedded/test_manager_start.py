@@ -12,6 +12,7 @@ from pathlib import Path
 import requests
 
 from jqueuer.adapters.valkey import ValkeyServer
+from tests.embedded.api_manager import ADMIN, AS_ADMIN
 
 
 def test_a_manager_waits_for_its_store_alive_but_not_ready(state_dir: Path, eventually: Callable[..., None]) -> None:
@@ -22,6 +23,7 @@ def test_a_manager_waits_for_its_store_alive_but_not_ready(state_dir: Path, even
         "JQUEUER_BROKER_URL": store.broker_url,
         "JQUEUER_STATE_DIR": str(state_dir),
         "JQUEUER_PORT": "0",
+        "JQUEUER_ADMIN_TOKEN": ADMIN,
     }
     state_dir.mkdir()
     with (state_dir / "log").open("wb") as log:
@@ -31,7 +33,7 @@ def test_a_manager_waits_for_its_store_alive_but_not_ready(state_dir: Path, even
         url = json.loads(announcement.read_text())["url"]
 
         def status(path: str) -> int:
-            return requests.get(f"{url}{path}", timeout=30).status_code
+            return requests.get(f"{url}{path}", headers=AS_ADMIN, timeout=30).status_code
 
         def words() -> str:
             return (state_dir / "log").read_text()

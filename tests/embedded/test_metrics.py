@@ -66,11 +66,16 @@ def monitored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitored]:
     require_prometheus()
     with running_bridge() as bridge:
         settings = QUICK | {"JQUEUER_STATSD_HOST": "127.0.0.1", "JQUEUER_STATSD_PORT": str(bridge.port)}
-        with Embedded(tmp_path_factory.mktemp("system"), settings=settings) as embedded, Client(embedded.url) as api:
+        with (
+            Embedded(tmp_path_factory.mktemp("system"), settings=settings) as embedded,
+            Client(embedded.url, token=embedded.token) as api,
+        ):
             system = System(embedded, api)
             addresses = {"manager": embedded.url, "statsd": bridge.url}
             addresses = {name: url.removeprefix("http://") for name, url in addresses.items()}
-            with running_prometheus(tmp_path_factory.mktemp("prometheus"), addresses) as prometheus:
+            with running_prometheus(
+                tmp_path_factory.mktemp("prometheus"), addresses, embedded.token_file
+            ) as prometheus:
                 _wait_until(lambda: prometheus.answering() == ALL_UP, "Prometheus looks at everything")
                 began_at = time.time()
                 jobs = "\n".join(f'- {{id: j{number}, command: [sleep, "0.2"]}}' for number in range(JOBS))
@@ -138,9 +143,13 @@ def test_agents_and_manager_count_the_same(monitored: Monitored) -> None:
 
 
 def test_prometheus_finds_no_fault_with_configuration_and_metrics(monitored: Monitored) -> None:
-    assert "SUCCESS" in promtool("check", "config", str(ROOT / "deploy" / "prometheus" / "prometheus.yml"))
-    for url in (monitored.system.embedded.url, monitored.bridge.url):
-        promtool("check", "metrics", given=requests.get(f"{url}/metrics", timeout=10).text)
+    assert "SUCCESS" in promtool(
+        "check", "config", "--syntax-only", str(ROOT / "deploy" / "prometheus" / "prometheus.yml")
+    )
+    embedded = monitored.system.embedded
+    token = {"Authorization": f"Bearer {embedded.token}"}
+    for url in (embedded.url, monitored.bridge.url):
+        promtool("check", "metrics", given=requests.get(f"{url}/metrics", headers=token, timeout=10).text)
 
 
 def test_every_documented_metric_is_there_and_every_other_is_documented(manager: Manager) -> None:
@@ -149,13 +158,13 @@ def test_every_documented_metric_is_there_and_every_other_is_documented(manager:
     manager.services.experiments.journal(experiment_id, JournalEntry(at=0.0, action="create", containers=1))
     document = (ROOT / "docs" / "metrics.md").read_text()
     head = ["| metric | type | labels | meaning |", "|---|---|---|---|"]
-    assert "\n".join([*head, *_manager_rows(manager.url)]) in document
+    assert "\n".join([*head, *_manager_rows(manager)]) in document
     assert "\n".join([*head, *_agent_rows()]) in document
 
 
-def _manager_rows(url: str) -> list[str]:
+def _manager_rows(manager: Manager) -> list[str]:
     rows = []
-    for family in text_string_to_metric_families(requests.get(f"{url}/metrics", timeout=10).text):
+    for family in text_string_to_metric_families(manager.http.get(f"{manager.url}/metrics", timeout=10).text):
         if family.name.startswith("jqueuer_"):
             name = f"{family.name}_total" if family.type == "counter" else family.name
             rows.append(_row(name, family.type, {label for one in family.samples for label in one.labels}, family))

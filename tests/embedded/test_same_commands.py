@@ -36,6 +36,7 @@ def controlled_here(system: System, looks: Looks, monkeypatch: pytest.MonkeyPatc
     socket = system.embedded.state_dir / "store" / "valkey.sock"
     for name, value in {**QUICK, "JQUEUER_STORE_URL": f"unix://{socket}", "JQUEUER_ENGINE": "local"}.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("JQUEUER_AGENT_TOKEN", (system.embedded.state_dir / "agent_token").read_text().strip())
     settings = Settings(state_dir=system.embedded.state_dir, broker_url=f"redis+socket://{socket}?virtual_host=1")
     real = shell.step
 

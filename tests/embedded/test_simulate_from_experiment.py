@@ -38,7 +38,7 @@ def ended(system: System) -> str:
 
 
 def jqueuer(system: System, *arguments: str) -> Result:
-    return CliRunner(env={"JQUEUER_URL": system.embedded.url}).invoke(app, arguments, prog_name="jqueuer")
+    return CliRunner(env=system.environment).invoke(app, arguments, prog_name="jqueuer")
 
 
 def document(ended: Result) -> dict[str, Any]:

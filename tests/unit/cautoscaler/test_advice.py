@@ -21,11 +21,11 @@ def test_a_number_and_its_reason_are_read() -> None:
         (200, b"[" * 50_000, "its answer is not JSON"),
         (200, b'{"containers": ' + b"9" * 20_000 + b"}", "its answer is not JSON"),
         (200, b"7", 'its answer is not an object such as {"containers": 3}'),
-        (200, b"{}", 'its answer lacks "containers", a whole number of at least 0'),
-        (200, b'{"containers": -1}', 'its answer lacks "containers", a whole number of at least 0'),
-        (200, b'{"containers": true}', 'its answer lacks "containers", a whole number of at least 0'),
-        (200, b'{"containers": 2.5}', 'its answer lacks "containers", a whole number of at least 0'),
-        (200, b'{"containers": NaN}', 'its answer lacks "containers", a whole number of at least 0'),
+        (200, b"{}", 'its answer lacks "containers", a whole number from 0 to 1000000'),
+        (200, b'{"containers": -1}', 'its answer lacks "containers", a whole number from 0 to 1000000'),
+        (200, b'{"containers": true}', 'its answer lacks "containers", a whole number from 0 to 1000000'),
+        (200, b'{"containers": 2.5}', 'its answer lacks "containers", a whole number from 0 to 1000000'),
+        (200, b'{"containers": NaN}', 'its answer lacks "containers", a whole number from 0 to 1000000'),
     ],
 )
 def test_a_wrong_answer_becomes_an_error_in_words(status: int, body: bytes, error: str) -> None:

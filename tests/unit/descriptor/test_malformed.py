@@ -6,7 +6,7 @@ import pytest
 
 from jqueuer.descriptor import read_description
 from jqueuer.errors import DescriptionError
-from tests.malformed import CASES, JOBS, native, sweep
+from tests.bad_input.descriptions import CASES, JOBS, native, sweep
 
 
 @pytest.mark.parametrize(("data", "fragment"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
