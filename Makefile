@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test test-swarm services swarm-up swarm-down secrets lint bench-local bench-intake bench-swarm bench-policies bench-simulation bench-fidelity lock clean
+.PHONY: help demo test test-swarm chaos services swarm-up swarm-down secrets lint audit bench-local bench-intake bench-clients bench-swarm bench-policies bench-simulation bench-fidelity lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -25,6 +25,9 @@ test: lint services ## Check everything
 test-swarm: $(VENV)/.installed services ## Check what needs a real Docker Swarm, which is started for it (root on Debian)
 	$(BIN)/pytest tests/lab tests/swarm
 
+chaos: $(VENV)/.installed services ## Break everything of a real Swarm during an experiment (SEED=n FAULTS=60 JOBS=1000; root on Debian)
+	$(BIN)/python -m tests.chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(JOBS),--jobs $(JOBS))
+
 services: # what these tests start; installed where it can be, said where it cannot
 	@tools/install-test-services
 
@@ -43,11 +46,17 @@ lint: $(VENV)/.installed ## Check style, types and the directions of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+audit: $(VENV)/.installed ## Look the locked packages up among known vulnerabilities (needs the Internet)
+	@PYTHON=$(BIN)/python tools/audit
+
 bench-local: $(VENV)/.installed ## Measure jobs per second on this machine (BENCH_PEERS=1: other systems, too)
 	$(BIN)/python -m benchmarks.local
 
 bench-intake: $(VENV)/.installed ## Measure what 100,000 jobs cost the manager in memory and responsiveness
 	$(BIN)/python -m benchmarks.intake
+
+bench-clients: $(VENV)/.installed ## Measure how long reads take while 200 clients look and 20 submit
+	$(BIN)/python -m benchmarks.clients
 
 bench-swarm: $(VENV)/.installed services ## Measure jobs per second on a node of a real Swarm (root on Debian)
 	$(BIN)/python -m benchmarks.swarm
