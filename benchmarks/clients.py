@@ -1,7 +1,7 @@
 """How long reads take while many look and some submit: 200 clients, one read a second each, while 20 submit.
 
 Each of those who submit hands in an experiment of 100 jobs, looks after it for five seconds, cancels it, and hands in
-the next. Reads are what pages and terminals ask: the list, an experiment, its summary, a page of its jobs, its decisions.
+the next. Reads are what pages and terminals ask: the list, one experiment, its summary, a page of its jobs, a journal.
 The clients are processes of their own; both share the cores with the manager. The last line is one JSON object.
 """
 

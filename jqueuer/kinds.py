@@ -73,6 +73,13 @@ def check_relative_path(path: str) -> str:
     return path
 
 
+def check_working_directory(path: str) -> str:
+    """The path if a relative one stays below where containers keep theirs; :class:`ValueError` otherwise."""
+    if not path.startswith("/") and ".." in path.split("/"):
+        raise ValueError(f"expected an absolute path, or a relative one without '..', got {shown(path)}")
+    return path
+
+
 def check_environment_name(name: str) -> str:
     """The name if jobs may set it; :class:`ValueError` otherwise."""
     if name.startswith(RESERVED_PREFIX):
@@ -152,6 +159,7 @@ EnvironmentName = Annotated[
     str, StringConstraints(pattern=ENVIRONMENT_NAME_PATTERN), AfterValidator(check_environment_name)
 ]
 RelativePath = Annotated[str, StringConstraints(min_length=1, max_length=1024), AfterValidator(check_relative_path)]
+WorkingDirectory = Annotated[Text, AfterValidator(check_working_directory)]
 AbsolutePath = Annotated[str, StringConstraints(pattern=ABSOLUTE_PATH_PATTERN, max_length=1024)]
 WholeNumber = Annotated[int, Field(strict=True)]
 Cores = Annotated[float, Field(strict=True, gt=0, le=100_000)]

@@ -26,6 +26,7 @@ from jqueuer.kinds import (
     Sha256,
     Text,
     WholeNumber,
+    WorkingDirectory,
 )
 from jqueuer.kinds import Argument as Argument
 from jqueuer.kinds import Argv as Argv
@@ -258,7 +259,7 @@ class Experiment(Frozen):
     estimate: Duration = Field(default=300.0, gt=0)
     timeout: PositiveDuration | None = None
     environment: Environment = Field(default={})
-    working_directory: Text | None = None
+    working_directory: WorkingDirectory | None = None
     container_command: Annotated[Argv | Literal["@image"] | None, Field(union_mode="left_to_right")] = None
     user: Text | None = None
     networks: tuple[Text, ...] = ()

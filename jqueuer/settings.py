@@ -3,25 +3,50 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Final, Literal
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from jqueuer.errors import SettingsError
 from jqueuer.units import ByteSize, Duration
 
 _SECRETS = Path("/run/secrets")
+_OF_PYDANTIC: Final = "Value error, "
+_STORES: Final = ("redis", "rediss", "unix")
+_BROKERS: Final = ("amqp", "amqps", "redis", "rediss", "redis+socket")
+
+
+def _url_of(schemes: tuple[str, ...]) -> AfterValidator:
+    def check(url: str) -> str:
+        try:
+            parts = urlsplit(url)
+            usable = parts.scheme in schemes and (parts.scheme.endswith(("unix", "socket")) or bool(parts.hostname))
+            usable = usable and parts.port != 0
+        except ValueError:
+            usable = False
+        if not usable:  # what was given is not repeated: a password may be in it
+            raise ValueError(
+                f"expected a URL that begins with {'://, '.join(schemes)}://, with a host or a path; "
+                "a password with special characters belongs into the setting for the password"
+            )
+        return url
+
+    return AfterValidator(check)
 
 
 class Settings(BaseSettings):
     """What a process needs to know about its surroundings."""
 
-    model_config = SettingsConfigDict(env_prefix="JQUEUER_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="JQUEUER_", frozen=True, extra="ignore", hide_input_in_errors=True)
 
-    store_url: str = Field(default="redis://localhost:6379/0", description="Redis or Valkey that holds the truth")
-    broker_url: str = Field(default="redis://localhost:6379/1", description="Celery's broker: amqp:// or redis://")
+    store_url: Annotated[str, _url_of(_STORES)] = Field(
+        default="redis://localhost:6379/0", repr=False, description="Redis or Valkey that holds the truth"
+    )
+    broker_url: Annotated[str, _url_of(_BROKERS)] = Field(
+        default="redis://localhost:6379/1", repr=False, description="Celery's broker: amqp:// or redis://"
+    )
     state_dir: Path = Field(default=Path(".jqueuer"), description="Logs, inputs, outputs, container directories")
     host: str = Field(default="127.0.0.1", description="Address the manager listens on")
     port: int = Field(default=8081, ge=0, le=65_535, description="Port the manager listens on")
@@ -38,6 +63,9 @@ class Settings(BaseSettings):
     heartbeat_seconds: Duration = Field(default=2.0, gt=0, description="How often a running job renews its lease")
     control_seconds: Duration = Field(default=0.5, gt=0, description="Pause between two looks at an experiment")
     updater_seconds: Duration = Field(default=0.1, gt=0, description="Pause between two looks for containers")
+    watchdog_seconds: Duration = Field(
+        default=30.0, gt=0, description="Jobs that wait so long before idle containers are published anew"
+    )
     max_lost_attempts: int = Field(default=5, ge=1, description="A job that loses its container so often fails")
 
     manager_url: str = Field(
@@ -52,6 +80,9 @@ class Settings(BaseSettings):
     admin_token: SecretStr = Field(
         default=SecretStr(""), description="The first administrator's token; others are made with `jqueuer token add`"
     )
+    metrics_token: SecretStr = Field(
+        default=SecretStr(""), description="A token that opens `/metrics` alone; Prometheus shows it"
+    )
     authentication: Literal["tokens", "none"] = Field(
         default="tokens", description="Who may use the API: who shows a token, or, with none, whoever reaches the port"
     )
@@ -63,7 +94,8 @@ class Settings(BaseSettings):
     )
     tls_key: Path | None = Field(default=None, description="Private key (PEM) of that certificate")
     ca_file: Path | None = Field(
-        default=None, description="Certificates (PEM) by which agents and the command line know the manager"
+        default=None,
+        description="Certificates (PEM) by which the other end of https://, rediss:// and amqps:// is known",
     )
 
     docker_url: str = Field(default="unix:///var/run/docker.sock", description="The Docker engine of this node")
@@ -133,7 +165,7 @@ def load_settings() -> Settings:
         return Settings(_secrets_dir=_SECRETS if _SECRETS.is_dir() else None)
     except ValidationError as error:
         wrong = "; ".join(
-            f"JQUEUER_{'_'.join(str(part) for part in fault['loc']).upper()}: {fault['msg']}"
+            f"JQUEUER_{'_'.join(str(part) for part in fault['loc']).upper()}: {fault['msg'].removeprefix(_OF_PYDANTIC)}"
             for fault in error.errors()
         )
         raise SettingsError(f"wrong settings: {wrong}") from None

@@ -10,7 +10,8 @@ from typing import IO, Any, Final
 
 import requests
 
-from jqueuer.errors import NotFoundError, RefusedError, StoreUnavailableError
+from jqueuer.adapters import tls
+from jqueuer.errors import NotFoundError, RefusedError, StorageFullError, StoreUnavailableError
 from jqueuer.records import OutputFile
 
 PREFIX: Final = "/api/v1/agents"
@@ -28,12 +29,16 @@ _NOT_LET_IN: Final = frozenset({401, 403})
 
 
 class HttpArtifacts:
-    """The :class:`~jqueuer.ports.AgentArtifacts` of a manager; used by one thread at a time."""
+    """The :class:`~jqueuer.ports.AgentArtifacts` of a manager; used by one thread at a time.
 
-    def __init__(self, url: str, token: str) -> None:
+    ``ca_file`` has the certificates by which a manager behind ``https://`` is known, if not by the public authorities.
+    """
+
+    def __init__(self, url: str, token: str, *, ca_file: Path | None = None) -> None:
         self._url = url.rstrip("/") + PREFIX
         self._session = requests.Session()
         self._session.trust_env = False  # a proxy or a .netrc of the machine has no say in what agents and manager do
+        self._session.verify = True if ca_file is None else str(ca_file)
         self._session.headers["Authorization"] = f"Bearer {token}"
 
     def close(self) -> None:
@@ -123,7 +128,7 @@ def _manager_errors(url: str) -> Iterator[None]:
     try:
         yield
     except requests.RequestException as error:
-        raise StoreUnavailableError(f"the manager at {url} does not answer: {error}") from error
+        raise StoreUnavailableError(f"the manager at {url} does not answer: {error}{tls.hint(error)}") from error
 
 
 def _refuse(answer: requests.Response) -> None:
@@ -139,4 +144,6 @@ def _refuse(answer: requests.Response) -> None:
         raise StoreUnavailableError(f"the manager cannot do it now: {detail}")
     if answer.status_code == requests.codes.not_found:
         raise NotFoundError(detail)
+    if answer.status_code == requests.codes.insufficient_storage:
+        raise StorageFullError(detail)
     raise RefusedError(f"the manager refused it: {detail}")

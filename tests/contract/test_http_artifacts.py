@@ -14,7 +14,7 @@ from jqueuer.adapters.directory_artifacts import DirectoryArtifacts
 from jqueuer.adapters.http_artifacts import HttpArtifacts
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.valkey import ValkeyServer
-from jqueuer.errors import NotFoundError, RefusedError, StoreUnavailableError
+from jqueuer.errors import NotFoundError, RefusedError, StorageFullError, StoreUnavailableError
 from tests.contract.agents_manager import LOG_LIMIT_BYTES, OUTPUT_LIMIT_BYTES, TOKEN, manager_app, served
 
 App = Callable[[str], Flask]
@@ -149,9 +149,9 @@ def test_a_manager_that_is_away_is_told_from_one_that_refuses(
     assert keeper.read_log("x", "job", 1, "stdout", 0, 99) == (b"before, after", 13)
 
 
-def test_a_full_disk_of_the_manager_fails_no_job(over_http: HttpArtifacts, tmp_path: Path) -> None:
+def test_a_full_disk_of_the_manager_is_told_from_one_that_is_away(over_http: HttpArtifacts, tmp_path: Path) -> None:
     log = tmp_path / "artifacts" / "experiments" / "x" / "job" / "1" / "stdout"
     log.parent.mkdir(parents=True)
     log.symlink_to("/dev/full")
-    with pytest.raises(StoreUnavailableError, match="disk"):
+    with pytest.raises(StorageFullError, match="no room left on the disk"):
         over_http.write_log("x", "job", 1, "stdout", 0, b"text")

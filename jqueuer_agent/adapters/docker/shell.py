@@ -21,6 +21,9 @@ _OF_SHELLS: Final = re.compile(
 """Variables with a meaning to some shell, which may refuse or change a value: those are set by ``env``."""
 
 
+_PROCESS: Final = re.compile(r"(?<!\S)/proc/[0-9]+(?!\S)")
+
+
 def quoted(word: str) -> bytes:
     """The word as it stands in a script."""
     return b"'" + os.fsencode(word).replace(b"'", b"'\\''") + b"'"
@@ -79,8 +82,10 @@ def round_of(signal: str, *, runner_pid: int | None, baseline: str, own: bool) -
     """A script of its own that signals what is left of a job once, or with KILL until little can be left.
 
     It writes how many processes were left and how many were ever killed for lack of memory. A runner that was stopped
-    together with its job goes on.
+    together with its job goes on. The baseline comes out of the container, and this may run there as root: nothing of
+    it is taken over but numbers of processes.
     """
+    baseline = " ".join(_PROCESS.findall(baseline))
     runner = "" if runner_pid is None else str(runner_pid)
     act = f"jq_kill '{runner}'" if signal == "KILL" else f"jq_find '{runner}'; kill -{signal} $jq_t; kill -CONT $jq_t"
     wake = f"kill -CONT {runner}" if runner else ":"

@@ -60,7 +60,8 @@ class DockerWorkspace:
             self._directory = working_directory
         else:
             self._own = True
-            self._relative = posixpath.normpath(working_directory or "").removeprefix(".")
+            relative = posixpath.normpath(working_directory or "")
+            self._relative = "" if relative == "." else relative
             self._directory = posixpath.join(_TEMPORARY, _NAME, self._relative).rstrip("/")
         self._made: set[str] = set()
         self._staged: dict[str, Path] = {}

@@ -12,6 +12,7 @@ from jqueuer.scheduling import Constraint, matches, parse_constraint
 from jqueuer.settings import Settings
 from jqueuer.units import format_size
 from jqueuer_manager.adapters.swarm.facts import Machine, labels_of
+from jqueuer_manager.adapters.swarm.images import image_allowed
 from jqueuer_manager.adapters.swarm.spec import is_directory
 
 _IGNORED_IN_ADOPTED: Final = ("image", "resources", "container_command", "user", "networks", "mounts", "placement")
@@ -21,9 +22,16 @@ _LEAST_CORES: Final = 0.001
 
 
 def not_allowed(description: Experiment, settings: Settings) -> list[str]:
-    """Mounts and networks that the manager's settings do not open to experiments."""
-    mounts, networks = settings.allowed_mounts, settings.allowed_networks
-    found = [
+    """The image, mounts and networks that the manager's settings do not open to experiments.
+
+    Not asked for a service of the user's own (``container_name``): what runs in that, its owner has decided, who could
+    label it, and so has more power over the Swarm than any experiment.
+    """
+    images, mounts, networks = settings.allowed_images, settings.allowed_mounts, settings.allowed_networks
+    found = []
+    if description.image is not None and not image_allowed(description.image, images):
+        found.append(f"image {description.image!r} is not allowed here: {_may_be(images, 'JQUEUER_ALLOWED_IMAGES')}")
+    found += [
         f"mount {mount.source!r} is not allowed here: {_may_be(mounts, 'JQUEUER_ALLOWED_MOUNTS')}"
         for mount in description.mounts
         if not _mount_allowed(mount.source, mounts, directory=is_directory(mount))

@@ -1,0 +1,150 @@
+"""Back-pressure: how many requests are open at once, which of them are worked on, and who is told to come again.
+
+Every open request has a thread, and most of these wait here for their turn: a few at a time are worked on, each kind in
+a room of its own, so that no number of submissions and file transfers keeps a small question waiting.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from enum import Enum
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from werkzeug.wsgi import ClosingIterator
+
+from jqueuer_manager.api.headers import secure
+from jqueuer_manager.api.problems import RETRY_AFTER_SECONDS, problem
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+ALWAYS_ANSWERED: Final = frozenset({"/healthz", "/readyz"})
+"""Whoever asks these decides whether the manager is started again, so they never wait."""
+
+_SMALL_BYTES: Final = 64 * 1024
+_SUBMISSIONS: Final = re.compile(r"/api/v1/(?:experiments|quotes)/?|/experiment/add/?")
+_FILES: Final = re.compile(r"/api/v1/agents/inputs/|/attempts/[^/]+/outputs(?:/|$)")
+
+
+class Kind(Enum):
+    """What a request asks for, as far as its first line and its headers tell."""
+
+    QUESTION = "requests"
+    """And every small command."""
+    SUBMISSION = "submissions"
+    """A description to be read: however short, it may stand for a million jobs."""
+    TRANSFER = "file transfers"
+
+
+_AT_ONCE: Final = {Kind.QUESTION: 16, Kind.SUBMISSION: 4, Kind.TRANSFER: 16}
+"""Requests of a kind that are worked on at the same time. More submissions would not be taken in any sooner."""
+_SHARE: Final = {Kind.QUESTION: 1, Kind.SUBMISSION: 8, Kind.TRANSFER: 2}
+"""What part of all open requests a kind may be: one in so many."""
+
+
+def kind_of(method: str, path: str, content_length: str) -> Kind:
+    """The kind of a request; without a length its body comes in chunks, and nobody knows how much of it."""
+    if method == "POST" and _SUBMISSIONS.fullmatch(path):
+        return Kind.SUBMISSION
+    if method in {"GET", "HEAD"}:
+        return Kind.TRANSFER if method == "GET" and _FILES.search(path) else Kind.QUESTION
+    if method == "PUT" and not (content_length.isdecimal() and int(content_length) <= _SMALL_BYTES):
+        return Kind.TRANSFER
+    return Kind.QUESTION
+
+
+class _Room:
+    """The open requests of one kind: so many are worked on, the others wait for their turn in order."""
+
+    def __init__(self, at_once: int) -> None:
+        self._idle = at_once
+        self._waiting: deque[threading.Lock] = deque()
+        self.open = 0
+
+    def enter(self) -> threading.Lock | None:
+        """Come in; a lock to wait for, if it is not this request's turn at once."""
+        self.open += 1
+        if self._idle:
+            self._idle -= 1
+            return None
+        turn = threading.Lock()
+        turn.acquire()
+        self._waiting.append(turn)
+        return turn
+
+    def end_turn(self) -> None:
+        """The work is done; who waited longest takes over."""
+        if self._waiting:
+            self._waiting.popleft().release()
+        else:
+            self._idle += 1
+
+    def leave(self) -> None:
+        """Go, after the turn."""
+        self.open -= 1
+
+
+class OpenRequests:
+    """WSGI middleware: a request is open until its answer has been sent, and at most ``limit`` are.
+
+    Its turn ends sooner: a client that is slow to take its answer, or to send what nobody will read, keeps none waiting.
+    """
+
+    def __init__(self, app: WSGIApplication, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._rooms = {kind: _Room(_AT_ONCE[kind]) for kind in Kind}
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer, perhaps after a while, perhaps with 503."""
+        if environ.get("PATH_INFO") in ALWAYS_ANSWERED:
+            return self._app(environ, start_response)
+        kind = kind_of(
+            str(environ["REQUEST_METHOD"]), str(environ.get("PATH_INFO", "")), str(environ.get("CONTENT_LENGTH", ""))
+        )
+        room = self._rooms[kind]
+        with self._lock:
+            refusal = self._why_refused(kind)
+            turn = None if refusal else room.enter()
+        if refusal:
+            return _busy(refusal)(environ, start_response)
+        if turn is not None:
+            turn.acquire()
+        try:
+            answer = self._app(environ, start_response)
+        except BaseException:
+            self._end(room.end_turn, room.leave)
+            raise
+        if kind is Kind.TRANSFER and environ["REQUEST_METHOD"] == "GET":  # sending it is the work
+            return ClosingIterator(answer, lambda: self._end(room.end_turn, room.leave))
+        self._end(room.end_turn)
+        return ClosingIterator(answer, lambda: self._end(room.leave))
+
+    def _end(self, *steps: Callable[[], None]) -> None:
+        with self._lock:
+            for step in steps:
+                step()
+
+    def _why_refused(self, kind: Kind) -> str:
+        if sum(room.open for room in self._rooms.values()) >= self._limit:
+            return f"{self._limit} requests are open, as many as this manager takes at once"
+        most = self._limit // _SHARE[kind]
+        if self._rooms[kind].open >= most:
+            return f"{most} {kind.value} are open, as many as this manager takes at once"
+        return ""
+
+
+def _busy(why: str) -> WSGIApplication:
+    return secure(
+        problem(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "busy",
+            f"{why} (JQUEUER_MAX_OPEN_REQUESTS); nothing was done: come again in {RETRY_AFTER_SECONDS} seconds",
+            headers={"Retry-After": str(RETRY_AFTER_SECONDS)},
+        )
+    )
