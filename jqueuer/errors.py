@@ -50,6 +50,10 @@ class ConflictError(JQueuerError):
     """The experiment's state does not allow this."""
 
 
+class TooManyExperimentsError(ConflictError):
+    """The user has as many experiments that have not ended as one user may have."""
+
+
 class StoreUnavailableError(JQueuerError):
     """The store does not answer."""
 
@@ -70,6 +74,10 @@ class RefusedError(JQueuerError):
     """The manager does not take, or does not give, what an agent asked of it."""
 
 
+class StorageFullError(RefusedError):
+    """There is no room left on the disk that keeps inputs, logs and outputs."""
+
+
 class EngineUnavailableError(JQueuerError):
     """The container engine does not answer, or refused what was asked of it."""
 
@@ -80,6 +88,10 @@ class ContainerGoneError(JQueuerError):
 
 class SettingsError(JQueuerError):
     """A setting is missing or wrong."""
+
+
+class BackupError(JQueuerError):
+    """The backup is damaged, or not one that can be restored."""
 
 
 class UnsupportedError(JQueuerError):

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
+from typing import TextIO, cast
 
 import structlog
+
+
+class _Patient:
+    """A stream that drops what cannot be written: nobody shall stop working because the disk of the logs is full."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write it if that can be."""
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Pass it on if that can be."""
+        with contextlib.suppress(OSError):
+            self._stream.flush()
 
 
 def configure_logging(level: int = logging.INFO) -> None:
@@ -22,6 +42,6 @@ def configure_logging(level: int = logging.INFO) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Patient(sys.stderr))),
     )
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")

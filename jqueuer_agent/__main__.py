@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING
 import requests
 import structlog
 
+from jqueuer.adapters import tls
 from jqueuer.adapters.http_artifacts import PREFIX
 from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger, connect
+from jqueuer.adapters.redis_store.versions import require_current
 from jqueuer.errors import EngineUnavailableError, JQueuerError, SettingsError, StoreUnavailableError
 from jqueuer.logs import configure_logging
 from jqueuer.ports import ContainerHandle, ContainerRegistry, ExperimentStore, Workplace
@@ -49,6 +51,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, lambda *_: stop.set())
     try:
         settings = load_settings()
+        tls.check_ca_file(settings.ca_file)
         pulse = Pulse(settings.state_dir)
         updater = _when_all_answer(lambda: _compose(settings, pulse), pulse, stop)
     except JQueuerError as error:
@@ -89,7 +92,8 @@ class _Node:
 
 def _compose(settings: Settings, pulse: Pulse) -> ContainerUpdater:
     """The composition root: every adapter of the agent is chosen here."""
-    client = connect(settings.full_store_url)
+    client = connect(settings.full_store_url, ca_file=settings.ca_file)
+    require_current(client)
     experiments, registry = RedisExperimentStore(client), RedisContainerRegistry(client)
     ledger = RedisJobLedger(client, lease_seconds=settings.lease_seconds, max_lost_attempts=settings.max_lost_attempts)
     active, wake = experiments.active(), threading.Event()
@@ -97,8 +101,9 @@ def _compose(settings: Settings, pulse: Pulse) -> ContainerUpdater:
         node = _docker_node(settings, registry, experiments, active, wake)
     else:
         node = _local_node(settings, registry, experiments, active)
+    held = [name for name in node.buried if ledger.job_of(*name) is not None]
     for experiment_id, container_id in node.buried:
-        ledger.release(experiment_id, container_id)
+        ledger.release(experiment_id, container_id, together=len(held) > 1)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["jqueuer_agent.preloaded"])
     forkserver.ensure_running()  # it loads while nothing is to be done yet
@@ -171,10 +176,13 @@ def _try_the_manager(settings: Settings) -> None:
     url = settings.manager_url.rstrip("/")
     with requests.Session() as session:
         session.trust_env = False  # or a .netrc of the machine would stand for the token
+        session.verify = True if settings.ca_file is None else str(settings.ca_file)
         session.headers["Authorization"] = f"Bearer {settings.agent_token.get_secret_value()}"
         try:
             answer = session.get(f"{url}{PREFIX}/limits", timeout=_MANAGER_SECONDS, allow_redirects=False)
         except requests.RequestException as error:
+            if hint := tls.hint(error):
+                raise SettingsError(f"this agent does not know the manager at {url}{hint}") from None
             log.warning("logs and outputs have to wait", reason=f"the manager at {url} does not answer: {error}")
             return
     if answer.status_code in _NOT_LET_IN:

@@ -19,20 +19,23 @@ import stamina
 import structlog
 
 from jqueuer.adapters.celery_queue import celery_app
-from jqueuer.adapters.celery_worker import take_jobs
+from jqueuer.adapters.celery_worker import NotBegunError, take_jobs, told_to_stop
 from jqueuer.adapters.directory_artifacts import DirectoryArtifacts
 from jqueuer.adapters.http_artifacts import HttpArtifacts
 from jqueuer.adapters.processes import adopt_orphans, end_descendants
 from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, connect
 from jqueuer.errors import NotFoundError, StoreUnavailableError
+from jqueuer.logs import configure_logging
 from jqueuer.model import Experiment
 from jqueuer.ports import AgentArtifacts, Executor, JobLedger, Workplace, Workspace
 from jqueuer.records import Claim, OutputFile
 from jqueuer.settings import Settings
+from jqueuer.signing import MessageSigner
 from jqueuer.states import JobState
 from jqueuer_agent.adapters.statsd_events import StatsdEvents
 from jqueuer_agent.lease import Lease, LeaseKeeper
 from jqueuer_agent.life_cycle import GONE, Ending, JobRun, OutputLimits
+from jqueuer_agent.slots import Slots
 
 GONE_STATUS: Final = 70
 """How a container manager ends whose container died under it."""
@@ -66,11 +69,21 @@ class ContainerManager:
     workspace: Workspace
     base_environment: dict[str, str]
     events: StatsdEvents
+    slots: Slots
     abandoned: threading.Event
     """Set when everything here is about to be killed: what a command's end looks like from then on means nothing."""
 
     def handle(self, experiment_id: str, job_id: str) -> JobState | None:
-        """Run the job a message names, if it is still to be run; its new state."""
+        """Run the job a message names, if it is still to be run; its new state.
+
+        Where the node runs as many as it may, the message waits here, unclaimed.
+        """
+        with self.slots.taken(lambda: not told_to_stop()) as taken:
+            if not taken:
+                raise NotBegunError
+            return self._handle(experiment_id, job_id)
+
+    def _handle(self, experiment_id: str, job_id: str) -> JobState | None:
         claim = self.ledger.claim(experiment_id, job_id, container=self.spec.id, node=self.spec.node)
         if claim is None:
             return None
@@ -136,10 +149,11 @@ class ContainerManager:
 
 def manage_container(spec: ContainerSpec, settings: Settings, ready: Any) -> None:
     """The process's main function: ``ready`` is set once it takes jobs; SIGTERM lets it finish its job and end."""
+    configure_logging()
     adopt_orphans()
     abandoned = threading.Event()
     threading.Thread(target=_die_with_agent, args=(abandoned,), name="die-with-agent", daemon=True).start()
-    client = connect(settings.full_store_url, max_connections=8)
+    client = connect(settings.full_store_url, max_connections=8, ca_file=settings.ca_file)
     try:
         experiment = _description(RedisExperimentStore(client), spec.experiment_id)
         executor, workspace, base_environment = spec.workplace.open(experiment, settings)
@@ -161,11 +175,13 @@ def manage_container(spec: ContainerSpec, settings: Settings, ready: Any) -> Non
         workspace=workspace,
         base_environment=base_environment,
         events=StatsdEvents(settings.statsd_host, settings.statsd_port),
+        slots=Slots(settings.state_dir / "slots", settings.max_concurrent_jobs),
         abandoned=abandoned,
     )
     status = take_jobs(
-        celery_app(settings.full_broker_url),
+        celery_app(settings.full_broker_url, ca_file=settings.ca_file),
         spec.experiment_id,
+        MessageSigner(settings.agent_token.get_secret_value()),
         name=f"{spec.id}@{spec.node}",
         handle=manager.handle,
         ready=ready.set,
@@ -182,7 +198,8 @@ def _description(experiments: RedisExperimentStore, experiment_id: str) -> Exper
 
 def _artifacts(settings: Settings) -> AgentArtifacts:
     if settings.manager_url:
-        return HttpArtifacts(settings.manager_url, settings.agent_token.get_secret_value())
+        token = settings.agent_token.get_secret_value()
+        return HttpArtifacts(settings.manager_url, token, ca_file=settings.ca_file)
     return DirectoryArtifacts(settings.state_dir)
 
 

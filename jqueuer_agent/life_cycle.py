@@ -93,11 +93,10 @@ class JobRun:
         if job.post_job is not None and self.lease.kept:
             self._clean_up(job.post_job, job)
         logs = {name: self._close(capture) for name, capture in self._captures.items()}
-        reason = reason or self._refusals()
         attempt = self._attempt(
             outcome=self._outcome(reason),
             exit_code=self._exit_code(),
-            reason=reason,
+            reason="; ".join(words for words in (reason, self._refusals()) if words),
             commands=tuple(self._results),
             outputs=outputs,
             **logs,
@@ -226,7 +225,11 @@ class JobRun:
 
     def _find(self, patterns: Sequence[str]) -> dict[str, Path]:
         found: dict[str, Path] = {}
-        for pattern, matches in zip(patterns, self.workspace.find(patterns), strict=True):
+        try:
+            matched = self.workspace.find(patterns)
+        except OSError as error:
+            raise _Failed(f"the outputs could not be looked for: {error}") from None
+        for pattern, matches in zip(patterns, matched, strict=True):
             if not matches:
                 raise _Failed(f"no file matched the output {pattern!r}")
             found.update(matches)
@@ -264,6 +267,7 @@ class JobRun:
             return capture.record()
 
     def _refusals(self) -> str:
+        """A note, and no failure: what the job did stands, whatever became of what it said about it."""
         refused = [
             f"its {name} could not be kept: {capture.refusal}"
             for name, capture in self._captures.items()

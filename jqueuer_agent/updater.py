@@ -19,6 +19,8 @@ _AFTER_FAILURE_SECONDS: Final = 0.5
 _KILL_SECONDS: Final = 5.0
 _LAST_WORDS_SECONDS: Final = 5.0
 """A manager whose container is gone may know how its job ended, and has so long to record it."""
+_HANGS_SECONDS: Final = 5.0
+"""A manager that was told to stop and holds no job has so long to do it."""
 _AWAY_SECONDS: Final = 60.0
 """An agent that goes, and has only the store and the engine left to tell, gives up when they are away for so long."""
 
@@ -48,13 +50,19 @@ class _Managed:
     process: ManagerProcess
     ready: Any
     announced: bool = False
-    stopping: bool = False
+    stopping_since: float | None = None
+    killed: bool = False
+    """It hung, without a job, when it was to stop."""
     gone_at: float | None = None
     """When its container was first missed, by the monotonic clock."""
 
     @property
+    def stopping(self) -> bool:
+        return self.stopping_since is not None
+
+    @property
     def ended_as_asked(self) -> bool:
-        return self.stopping and self.process.exitcode in (0, -signal.SIGTERM)
+        return self.stopping and (self.killed or self.process.exitcode in (0, -signal.SIGTERM))
 
 
 @dataclass
@@ -167,9 +175,16 @@ class ContainerUpdater:
         return True
 
     def _stop(self, managed: _Managed) -> None:
-        if not managed.stopping:  # one that is not ready yet has no job, and may well be ended at once
-            managed.stopping = True
+        now, handle = time.monotonic(), managed.handle
+        if managed.stopping_since is None:  # one that is not ready yet has no job, and may well be ended at once
+            managed.stopping_since = now
             managed.process.terminate()
+        elif managed.process.exitcode is None and now - managed.stopping_since > _HANGS_SECONDS and not managed.killed:
+            managed.stopping_since = now  # with a job it is asked again later
+            if self.ledger.job_of(handle.experiment_id, handle.id) is None:
+                log.warning("a container manager hangs, without a job; it is ended", container=handle.id)
+                managed.killed = True
+                managed.process.kill()
 
     def drain(self) -> None:
         """Let every container finish its job; then end it, or leave it where the next agent can take it over."""

@@ -91,7 +91,7 @@ class _Room:
 class OpenRequests:
     """WSGI middleware: a request is open until its answer has been sent, and at most ``limit`` are.
 
-    Its turn ends sooner: a client that is slow to take its answer, or to send what nobody will read, keeps none waiting.
+    Its turn ends sooner: who is slow to take an answer, or to send what nobody will read, keeps none waiting.
     """
 
     def __init__(self, app: WSGIApplication, limit: int) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 
 from cautoscaler import Advice, Durations
+from cautoscaler.wording import amount
 from jqueuer.controller import (
     AskPolicy,
     CancelQueued,
@@ -26,10 +27,12 @@ from jqueuer.controller import (
     Observation,
     PublishNext,
     QueuePost,
+    ReplaceContainers,
     RepublishQueued,
     ScaleService,
     Settle,
     demand_of,
+    shifted,
     step,
 )
 from jqueuer.errors import EngineUnavailableError, NotFoundError
@@ -38,8 +41,10 @@ from jqueuer.records import Counts, ExperimentRecord, JournalEntry, ServiceStatu
 from jqueuer.scheduling import Demand, Share
 from jqueuer.states import ContainerState, ExperimentState, JobState
 from jqueuer_manager.adapters.policy_service import ask_policy
+from jqueuer_manager.clock import StoreClock
 from jqueuer_manager.history import history_of
 from jqueuer_manager.services import Services
+from jqueuer_manager.watched_queue import WatchedQueue
 
 _REPUBLISH_BATCH: Final = 1000
 _AFTER_REFUSAL_SECONDS: Final = 2.0
@@ -57,6 +62,8 @@ class Shell:
     def __init__(self, services: Services, experiment_id: str) -> None:
         self._services = services
         self._id = experiment_id
+        self._queue = WatchedQueue(services.queue)
+        self._clock = StoreClock(services.experiments.now)
         self._state = ControllerState()
         self._record_seen: ExperimentRecord | None = None
         self._history: Durations | None = None
@@ -129,23 +136,23 @@ class Shell:
     def _observe(self, share: Share | None) -> Observation:
         services = self._services
         record, service, engine_problem = self._record(), None, ""
+        now = self._read_clock(record)
         try:
             service = services.orchestrator.status(self._id)
         except EngineUnavailableError as error:
             engine_problem = str(error)
             log.warning("the engine is away; looking again", experiment=self._id, error=engine_problem)
         if record is None:
-            return Observation(
-                now=services.experiments.now(), record=None, service=service, engine_problem=engine_problem
-            )
+            return Observation(now=now, record=None, service=service, engine_problem=engine_problem)
         if record.state is ExperimentState.CANCELLED:
             services.ledger.cancel(self._id)  # whoever cancelled it may have been cut short
         if self._history is None:
             self._history = history_of(services.experiments, services.ledger, record.description)
         post, post_problem = self._post(record)
         counts = services.ledger.counts(self._id)
+        queue_length, queue_problem = self._queue.look(self._id)
         observation = Observation(
-            now=services.experiments.now(),
+            now=now,
             record=record,
             counts=counts,
             statistics=services.ledger.statistics(self._id),
@@ -154,7 +161,10 @@ class Shell:
             service=service,
             engine_problem=engine_problem,
             share=share if record.description.container_name is None else None,
-            queue_length=services.queue.length(self._id),
+            queue_length=queue_length,
+            queue_problem=queue_problem,
+            patience_seconds=services.settings.watchdog_seconds,
+            jobs_per_node=services.settings.max_concurrent_jobs,
             delayed=services.ledger.delayed(self._id),
             hedgeable=self._hedgeable(record, counts, service),
             post=post,
@@ -164,6 +174,17 @@ class Shell:
         if observation.containers():
             services.ledger.record_scale(self._id, containers=observation.containers())
         return observation
+
+    def _read_clock(self, record: ExperimentRecord | None) -> float:
+        """The store's clock; where it was set, what is remembered goes with it."""
+        now, jump = self._clock.read()
+        if jump:
+            self._state = shifted(self._state, jump)
+        if jump and record is not None:
+            way = "forward" if jump > 0 else "back"
+            reason = f"the store's clock was set {way} by {amount(round(abs(jump)))} s: deadlines are by that clock"
+            self._journal(JournalEntry(at=now, action="clock", reason=reason))
+        return now
 
     def _record(self) -> ExperimentRecord | None:
         try:
@@ -202,20 +223,24 @@ class Shell:
             case DestroyService():
                 services.orchestrator.destroy(self._id)
             case PublishNext(start=start, count=count):
-                services.queue.publish(self._id, services.ledger.ids(self._id, start, count))
+                self._queue.publish(self._id, services.ledger.ids(self._id, start, count))
                 services.experiments.set_published(self._id, start + count)
-            case RepublishQueued():
+            case RepublishQueued(emptied=emptied):
+                if emptied:
+                    self._queue.purge(self._id)
                 self._republish()
+            case ReplaceContainers(container_ids=container_ids):
+                services.orchestrator.replace(self._id, container_ids)
             case CancelQueued():
                 services.ledger.cancel(self._id)
             case Hedge(job_id=job_id, entry=entry):
                 if services.ledger.hedge(self._id, job_id):
-                    services.queue.publish(self._id, [job_id], again=True)
+                    self._queue.publish(self._id, [job_id], again=True)
                     self._journal(entry)
             case QueuePost():
                 self._queue_post()
             case DeleteQueue():
-                services.queue.delete(self._id)
+                self._queue.delete(self._id)
             case (
                 MoveTo(state=state, expected=expected, reason=reason)
                 | Finish(state=state, expected=expected, reason=reason)
@@ -242,7 +267,7 @@ class Shell:
         requeued = self._services.ledger.requeued(self._id, job_ids)
         for again in (True, False):
             if chosen := [job_id for job_id in job_ids if (job_id in requeued) is again]:
-                self._services.queue.publish(self._id, chosen, again=again)
+                self._queue.publish(self._id, chosen, again=again)
 
     def _queue_post(self) -> None:
         record = self._record()
@@ -257,7 +282,7 @@ class Shell:
             outputs=post.outputs,
         )
         self._services.ledger.add_post(self._id, job)
-        self._services.queue.publish(self._id, [POST_JOB_ID])
+        self._queue.publish(self._id, [POST_JOB_ID])
 
     def _ask(self, question: AskPolicy) -> None:
         answer = self._question = Future[Advice]()

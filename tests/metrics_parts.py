@@ -90,7 +90,7 @@ class Prometheus:
 
 
 @contextmanager
-def running_prometheus(directory: Path, addresses: dict[str, str]) -> Iterator[Prometheus]:
+def running_prometheus(directory: Path, addresses: dict[str, str], token_file: Path) -> Iterator[Prometheus]:
     """Prometheus with the project's configuration, in a hurry; ``addresses`` say where the services are instead."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -99,6 +99,8 @@ def running_prometheus(directory: Path, addresses: dict[str, str]) -> Iterator[P
     configuration["global"] |= dict.fromkeys(("scrape_interval", "scrape_timeout", "evaluation_interval"), "200ms")
     for scraped in configuration["scrape_configs"]:
         scraped["static_configs"] = [{"targets": [addresses.get(scraped["job_name"], own)]}]
+        if "authorization" in scraped:
+            scraped["authorization"]["credentials_file"] = str(token_file)
     (directory / "prometheus.yml").write_text(yaml.safe_dump(configuration))
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(

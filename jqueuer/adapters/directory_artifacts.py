@@ -6,18 +6,21 @@ Layout: ``inputs/<sha256>``, ``experiments/<id>/<job>/<attempt>/{stdout,stderr,o
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import IO, BinaryIO, Final
 
-from jqueuer.errors import NotFoundError
+from jqueuer.errors import NotFoundError, StorageFullError
 from jqueuer.records import OutputFile
 
 _CHUNK_BYTES: Final = 1 << 20
+_NO_SUCH_FILE: Final = frozenset({errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG})
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class DirectoryArtifacts:
@@ -69,11 +72,12 @@ class DirectoryArtifacts:
     def write_log(self, experiment_id: str, job_id: str, attempt: int, stream: str, start: int, data: bytes) -> None:
         """Keep bytes of a captured stream from a position on."""
         path = self._attempt(experiment_id, job_id, attempt) / stream
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        with open(descriptor, "wb") as file:
-            file.seek(start)
-            file.write(data)
+        with _room():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            with open(descriptor, "wb") as file:
+                file.seek(start)
+                file.write(data)
 
     def read_log(
         self, experiment_id: str, job_id: str, attempt: int, stream: str, start: int, length: int
@@ -90,11 +94,12 @@ class DirectoryArtifacts:
     def put_output(self, experiment_id: str, job_id: str, attempt: int, path: str, source: Path) -> OutputFile:
         """Keep an output; the source is moved, or copied where a link leads to it."""
         destination = self._output(experiment_id, job_id, attempt, path)
-        destination.parent.mkdir(parents=True, exist_ok=True)
         if source.resolve() != source:  # by way of a link: the file itself may be an output as well
             with source.open("rb") as file:
                 return self.receive_output(experiment_id, job_id, attempt, path, file)
-        shutil.move(source, destination)
+        with _room(destination):
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(source, destination)
         with destination.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256")
             return OutputFile(path=path, size_bytes=file.tell(), sha256=digest.hexdigest())
@@ -117,7 +122,9 @@ class DirectoryArtifacts:
         """An output's content."""
         try:
             return self._output(experiment_id, job_id, attempt, path).open("rb")
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        except OSError as error:
+            if error.errno not in _NO_SUCH_FILE:
+                raise
             raise NotFoundError(f"job {job_id!r}, attempt {attempt}, has no output {path!r}") from None
 
     def delete(self, experiment_id: str) -> None:
@@ -141,9 +148,8 @@ class DirectoryArtifacts:
 @contextlib.contextmanager
 def _arriving(stream: BinaryIO, directory: Path) -> Iterator[tuple[Path, str, int]]:
     """A stream's content in a temporary file, its SHA-256 and size; whoever wants to keep the file renames it."""
-    directory.mkdir(parents=True, exist_ok=True)
     digest, size = hashlib.sha256(), 0
-    with tempfile.NamedTemporaryFile(dir=directory, prefix=".part-", delete=False) as file:
+    with _room(), _part_file(directory) as file:
         part = Path(file.name)
         try:
             while chunk := stream.read(_CHUNK_BYTES):
@@ -154,6 +160,26 @@ def _arriving(stream: BinaryIO, directory: Path) -> Iterator[tuple[Path, str, in
             yield part, digest.hexdigest(), size
         finally:
             part.unlink(missing_ok=True)
+
+
+def _part_file(directory: Path) -> IO[bytes]:
+    directory.mkdir(parents=True, exist_ok=True)
+    return tempfile.NamedTemporaryFile(dir=directory, prefix=".part-", delete=False)
+
+
+@contextlib.contextmanager
+def _room(unfinished: Path | None = None) -> Iterator[None]:
+    """Say it plainly where the disk is full; what was half written by then is of no use to anybody."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        if unfinished is not None:
+            unfinished.unlink(missing_ok=True)
+        raise StorageFullError(
+            f"there is no room left on the disk that keeps inputs, logs and outputs ({error.strerror})"
+        ) from error
 
 
 def _copy(source: BinaryIO, destination: Path) -> None:

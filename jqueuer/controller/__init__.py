@@ -6,6 +6,7 @@ a pause. See :func:`step` for what happens when a command fails.
 
 from __future__ import annotations
 
+from jqueuer.controller.clock import shifted
 from jqueuer.controller.commands import (
     AskPolicy,
     CancelQueued,
@@ -20,6 +21,7 @@ from jqueuer.controller.commands import (
     MoveTo,
     PublishNext,
     QueuePost,
+    ReplaceContainers,
     RepublishQueued,
     ScaleService,
     Settle,
@@ -29,6 +31,7 @@ from jqueuer.controller.demanding import demand_of
 from jqueuer.controller.forecasting import Forecast, forecast_of
 from jqueuer.controller.observation import ControllerState, Observation
 from jqueuer.controller.situation import phase_of, policy_name
+from jqueuer.controller.waiting import waits_for
 
 __all__ = [
     "AskPolicy",
@@ -47,6 +50,7 @@ __all__ = [
     "Observation",
     "PublishNext",
     "QueuePost",
+    "ReplaceContainers",
     "RepublishQueued",
     "ScaleService",
     "Settle",
@@ -54,5 +58,7 @@ __all__ = [
     "forecast_of",
     "phase_of",
     "policy_name",
+    "shifted",
     "step",
+    "waits_for",
 ]

@@ -50,6 +50,16 @@ class RepublishQueued:
     """Rebuild the job queue from the jobs that are queued and due: their messages are gone."""
 
     reason: str
+    emptied: bool = False
+    """What is still in the queue is thrown away before: messages are only ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceContainers:
+    """End these containers, which hold no job and take none; others are started in their place."""
+
+    container_ids: tuple[str, ...]
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +150,7 @@ Command = (
     | DestroyService
     | PublishNext
     | RepublishQueued
+    | ReplaceContainers
     | CancelQueued
     | Hedge
     | QueuePost

@@ -30,6 +30,7 @@ from jqueuer.controller.partial import give_up_jobs
 from jqueuer.controller.publishing import publish
 from jqueuer.controller.scaling import scale
 from jqueuer.controller.starts import asked, looked
+from jqueuer.controller.watchdog import watch
 from jqueuer.records import ExperimentRecord, JournalEntry
 from jqueuer.states import ExperimentState
 
@@ -81,6 +82,8 @@ def _act(
         return state, given_up
     state, scaling = scale(state, observation, record)
     state, publishing = publish(state, observation, record)
+    if not publishing:
+        state, publishing = watch(state, observation, observation.counts.queued - observation.delayed)
     state, hedging = hedge(state, observation, record, scaling)
     return state, (*scaling, *publishing, *hedging)
 
@@ -111,11 +114,19 @@ def _without_engine(state: ControllerState, observation: Observation) -> tuple[C
 
 
 def _complain(state: ControllerState, observation: Observation) -> tuple[ControllerState, Commands]:
+    """Tell what stands in the way."""
+    engine = observation.engine_problem or ("" if observation.service is None else observation.service.problem)
+    told: Commands = ()
+    for problem in (engine, observation.queue_problem):
+        if problem:
+            state, more = _tell_problem(state, observation.now, problem)
+            told += more
+    return state, told
+
+
+def _tell_problem(state: ControllerState, now: float, problem: str) -> tuple[ControllerState, Commands]:
     """Tell a problem once, also where it comes and goes, or only its numbers change."""
-    problem = observation.engine_problem or ("" if observation.service is None else observation.service.problem)
-    if not problem:
-        return state, ()
-    now, likeness = observation.now, _NUMBER.sub("#", problem)
+    likeness = _NUMBER.sub("#", problem)
     told = tuple((known, at) for known, at in state.problems_told if now - at < TELL_AGAIN_SECONDS)
     if any(known == likeness for known, _ in told):
         return replace(state, problems_told=told), ()

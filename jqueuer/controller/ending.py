@@ -21,6 +21,7 @@ from jqueuer.controller.commands import (
 from jqueuer.controller.observation import ControllerState, Observation
 from jqueuer.controller.publishing import messages_lost
 from jqueuer.controller.scaling import CREATE_AGAIN_SECONDS
+from jqueuer.controller.watchdog import watch
 from jqueuer.records import Counts, ExperimentRecord, JournalEntry
 from jqueuer.states import ExperimentState, JobState
 
@@ -50,7 +51,10 @@ def run_post(
         return state, (QueuePost("the post command is not queued yet"), *commands)
     waiting = 1 if observation.post is JobState.QUEUED else 0
     state, lost = messages_lost(state, observation, waiting)
-    return (state, (QueuePost("the message of the post command was lost"), *commands)) if lost else (state, commands)
+    if lost:
+        return state, (QueuePost("the message of the post command was lost"), *commands)
+    state, watching = watch(state, observation, waiting)
+    return state, (*watching, *commands)
 
 
 def release(state: ControllerState, observation: Observation) -> tuple[ControllerState, Commands]:
@@ -98,7 +102,9 @@ def _finish(
             "start_seconds": None if start_seconds is None else round(start_seconds, 3),
         },
     )
-    commands += [DeleteQueue(reason), Finish(outcome, (record.state,), reason), Journal(entry)]
+    if not observation.queue_problem:  # else it is deleted when the broker is there again
+        commands.append(DeleteQueue(reason))
+    commands += [Finish(outcome, (record.state,), reason), Journal(entry)]
     return replace(state.at_rest(), released_at=observation.now), tuple(commands)
 
 

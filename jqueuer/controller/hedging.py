@@ -45,7 +45,7 @@ def hedge(
     containers = () if observation.service is None else observation.service.containers
     holders = Counter(container.job for container in containers if container.job is not None)
     state = replace(state, hedged=state.hedged & holders.keys())
-    if record.deadline_at is None or observation.counts.queued:
+    if record.deadline_at is None or observation.counts.queued or observation.queue_problem:
         return state, ()
     not_begun = state.hedged & observation.hedgeable
     copies = len(not_begun) + sum(number > 1 for number in holders.values())

@@ -8,6 +8,7 @@ from cautoscaler import Advice, Basis, CoherenceIndex, Decision, Durations, Meas
 from cautoscaler.coherence import NO_ROW
 from cautoscaler.measured import NO_DURATIONS, NOTHING_MEASURED
 from jqueuer.controller.starts import NOTHING_STARTED, Starts
+from jqueuer.controller.watch import NOTHING_TO_WATCH, Watch
 from jqueuer.records import Counts, ExperimentRecord, ServiceStatus, Statistics
 from jqueuer.scheduling import Share
 from jqueuer.states import ContainerState, JobState
@@ -33,6 +34,12 @@ class Observation:
     share: Share | None = None
     """How much of the cluster it may have; None where nothing limits it."""
     queue_length: int = 0
+    queue_problem: str = ""
+    """Why the broker cannot be used: then its queue's length is not known, and nothing can be published."""
+    patience_seconds: float = 30.0
+    """So long jobs may wait in front of idle containers, and nobody take one, before that is repaired."""
+    jobs_per_node: int = 256
+    """More a node does not run at once: containers beyond it idle, and nothing is wrong with them."""
     delayed: int = 0
     """Queued jobs whose back-off has not ended. Too low a number costs an idle republication now and then."""
     hedgeable: frozenset[str] = frozenset()
@@ -97,6 +104,7 @@ class ControllerState:
     refused_at: float = 0.0
     """When more than are placeable were last tried, or refused."""
     starts: Starts = NOTHING_STARTED
+    watch: Watch = NOTHING_TO_WATCH
 
     def at_rest(self) -> ControllerState:
         """The state while nothing is scaled: the next calculation is made at once, from a new row."""

@@ -22,6 +22,8 @@ def publish(
 ) -> tuple[ControllerState, Commands]:
     """The next batches of a first publication, or a republication where messages were lost."""
     total, published = observation.counts.total, record.published
+    if observation.queue_problem:
+        return state, ()
     if published < total:
         stop = min(total, published + BATCHES_PER_STEP * BATCH_JOBS)
         batches = tuple(
@@ -40,7 +42,8 @@ def publish(
 def messages_lost(state: ControllerState, observation: Observation, waiting: int) -> tuple[ControllerState, bool]:
     """Whether what waits has waited too long in front of an empty queue; said once, then not for a while."""
     now = observation.now
-    if waiting <= 0 or observation.queue_length > 0 or not observation.somebody_waits_for_jobs:
+    known_empty = not observation.queue_length and not observation.queue_problem
+    if waiting <= 0 or not known_empty or not observation.somebody_waits_for_jobs:
         return (state if state.starved_since is None else replace(state, starved_since=None)), False
     since = now if state.starved_since is None else state.starved_since
     starved = now - since >= STARVED_SECONDS

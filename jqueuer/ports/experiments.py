@@ -23,12 +23,15 @@ class ExperimentStore(Protocol):
         """The record; :class:`~jqueuer.errors.NotFoundError` if there is none or it is still being received."""
 
     def page(
-        self, *, states: Sequence[ExperimentState] = (), offset: int = 0, limit: int = 50
+        self, *, states: Sequence[ExperimentState] = (), owner: str = "", offset: int = 0, limit: int = 50
     ) -> tuple[list[ExperimentRecord], int]:
-        """Experiments, newest first, and how many match in all."""
+        """Experiments, newest first, and how many match in all; everybody's where no owner is named."""
 
     def active(self) -> list[str]:
         """Ids of accepted experiments that are not settled; the paper's *experiment queue*."""
+
+    def unfinished_of(self, owner: str) -> int:
+        """How many experiments of this owner are being received or have not ended."""
 
     def unfinished_receipts(self) -> list[str]:
         """Ids still in ``receiving``; left over by a manager that died, to be deleted at its start."""

@@ -35,8 +35,9 @@ class JobLedger(Protocol):
     def claim(self, experiment_id: str, job_id: str, *, container: str, node: str) -> Claim | None:
         """The next attempt at a queued job under a fresh token, or None where there is nothing to run.
 
-        Nothing to run: done, running under a live lease, not yet due, experiment paused, cancelled or deleted. A
-        running job that is open for a second copy (:meth:`hedge`) is given once more, to another container.
+        Nothing to run: done, running under a live lease, not yet due, experiment paused, cancelled or deleted. Of jobs
+        that were there too often when everything went at once (:meth:`release`) one at a time is given. A running job
+        that is open for a second copy (:meth:`hedge`) is given once more, to another container.
         """
 
     def renew(self, claim: Claim) -> Renewal:
@@ -108,11 +109,16 @@ class JobLedger(Protocol):
         A job that lost its lease too often fails instead; one of which another copy runs goes on, and is not returned.
         """
 
-    def release(self, experiment_id: str, container: str | None = None) -> list[str]:
+    def release(self, experiment_id: str, container: str | None = None, *, together: bool = False) -> list[str]:
         """As :meth:`reap`, for the job of a container known to be gone.
 
-        None: for all running jobs, because everything is gone at once; that is not held against any of them.
+        None: for all running jobs, because everything is gone at once. That, or what went ``together`` with other busy
+        containers, is held against none of them, unless it happens again and again: then such jobs run one at a time,
+        and fail at last.
         """
+
+    def job_of(self, experiment_id: str, container: str) -> str | None:
+        """The job that a container holds, if any."""
 
     def cancel(self, experiment_id: str) -> None:
         """Cancel what is queued. Where the experiment's state is ``cancelled``, running jobs learn it by heartbeat."""
@@ -132,6 +138,9 @@ class JobQueue(Protocol):
 
     def length(self, experiment_id: str) -> int:
         """Messages waiting, not counting those being worked on; 0 where there is no queue."""
+
+    def purge(self, experiment_id: str) -> None:
+        """Throw away the messages that wait, if there is a queue; its consumers stay."""
 
     def delete(self, experiment_id: str) -> None:
         """Remove the queue with whatever is in it."""

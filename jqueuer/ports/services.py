@@ -23,6 +23,9 @@ class Orchestrator(Protocol):
     def status(self, experiment_id: str) -> ServiceStatus | None:
         """What runs now; None if there is no such service."""
 
+    def replace(self, experiment_id: str, container_ids: Iterable[str]) -> None:
+        """Give up these containers, which take no jobs; as many as before are requested, so others take their place."""
+
     def destroy(self, experiment_id: str) -> None:
         """Remove the service; busy containers drain."""
 

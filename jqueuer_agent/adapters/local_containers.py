@@ -2,7 +2,7 @@
 
 A local container is a directory and a container manager; the commands of its jobs are child processes of that manager.
 This engine keeps as many as the registry requests. Where fewer are wanted it drains idle ones before busy ones, and
-younger ones before older ones.
+younger ones before older ones. Those that its orchestrator gives up drain, and others take their place.
 """
 
 from __future__ import annotations
@@ -80,6 +80,9 @@ class LocalContainers:
             for container_id, container in self._containers.items()
             if container.experiment_id == experiment_id and not container.draining
         }
+        for container_id in staying.keys() & self._registry.draining(experiment_id):
+            del staying[container_id]
+            self._set_state(container_id, ContainerState.DRAINING)
         if len(staying) < wanted and time.monotonic() >= self._not_before.get(experiment_id, 0.0):
             for _ in range(wanted - len(staying)):
                 self._start(experiment_id)

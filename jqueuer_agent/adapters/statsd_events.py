@@ -12,6 +12,9 @@ Each name ends in ``.<experiment>.<node>``:
 from __future__ import annotations
 
 import re
+import socket
+import threading
+import time
 from typing import Final
 
 from statsd import StatsClient
@@ -20,13 +23,33 @@ from jqueuer.records import Attempt, Claim, CommandResult
 from jqueuer.states import AttemptOutcome
 
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]")
+_LOOK_SECONDS: Final = 30.0
 
 
 class StatsdEvents:
-    """Sends events over UDP; without a host it sends nothing."""
+    """Sends events over UDP; without a host, or while nobody knows its address, it sends nothing."""
 
     def __init__(self, host: str, port: int) -> None:
-        self._client = StatsClient(host, port, prefix="jqueuer") if host else None
+        self._host, self._port = host, port
+        self._address = ""
+        self._client: StatsClient | None = None
+        if host:
+            self._look_up()
+            threading.Thread(target=self._keep_looking, name="statsd-address", daemon=True).start()
+
+    def _keep_looking(self) -> None:
+        """A service that was started anew has another address. Asking for it may take long: nobody waits for that."""
+        while True:
+            time.sleep(_LOOK_SECONDS)
+            self._look_up()
+
+    def _look_up(self) -> None:
+        try:
+            address = socket.gethostbyname(self._host)
+        except OSError:
+            return  # the name of a service that is down is not known; jobs go on without it
+        if address != self._address:
+            self._client, self._address = StatsClient(address, self._port, prefix="jqueuer"), address
 
     def started(self, claim: Claim) -> None:
         """An attempt has begun."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from jqueuer.model import Experiment
 from jqueuer.ports import ContainerRegistry
 from jqueuer.records import ServiceStatus
@@ -29,6 +31,10 @@ class LocalOrchestrator:
         if requested is None and not observed:
             return None
         return ServiceStatus(requested=requested or 0, containers=observed)
+
+    def replace(self, experiment_id: str, container_ids: Iterable[str]) -> None:
+        """Give these containers up; the agent starts others."""
+        self._registry.mark_draining(experiment_id, container_ids)
 
     def destroy(self, experiment_id: str) -> None:
         """Remove the service; busy containers drain."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Callable
 from typing import IO, Final
 
 import structlog
@@ -15,6 +16,7 @@ from jqueuer.units import format_size
 
 CHUNK_BYTES: Final = 64 * 1024
 DRAIN_BYTES: Final = 64 * 1024 * 1024
+DRAIN_SECONDS: Final = 10.0
 _SHOWN: Final = 100
 """So many characters of what was sent are repeated in a refusal."""
 
@@ -89,23 +91,23 @@ def require_media_type(allowed: frozenset[str]) -> str:
 
 
 def drain(response: Response) -> Response:
-    """Read what is left of a refused body, within bounds, so that the client gets to read the refusal.
+    """Once a refusal was sent, read what is left of the body, within bounds, so that the client gets to read it.
 
-    A connection closed with unread bytes is reset, and the reset may overtake the response.
+    A connection closed with unread bytes is reset, and the reset may overtake the response. Who has only begun to send
+    is answered at once, and gets no thread for as long as it likes.
     """
-    if response.status_code >= 400 and request.method not in {"GET", "HEAD", "OPTIONS"} and not _read_to_end():
-        response.headers["Connection"] = "close"
+    if response.status_code >= 400 and request.method not in {"GET", "HEAD", "OPTIONS"}:
+        stream, hurry = request.stream, getattr(request.environ.get("gunicorn.socket"), "hurry", None)
+        response.call_on_close(lambda: _read_to_end(stream, hurry))
     return response
 
 
-def _read_to_end() -> bool:
+def _read_to_end(stream: IO[bytes], hurry: Callable[[float], None] | None) -> None:
     left_bytes = DRAIN_BYTES
     try:
-        while left_bytes > 0:
-            data = request.stream.read(CHUNK_BYTES)
-            if not data:
-                return True
+        if hurry is not None:  # the server's socket, if it knows how
+            hurry(DRAIN_SECONDS)
+        while left_bytes > 0 and (data := stream.read(CHUNK_BYTES)):
             left_bytes -= len(data)
     except Exception:
         _log.debug("the rest of a refused body broke off")
-    return False

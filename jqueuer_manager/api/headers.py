@@ -33,6 +33,13 @@ def refuse_cross_site() -> None:
     if request.method in {"GET", "HEAD", "OPTIONS"}:
         return
     origin = request.headers.get("Origin")
-    foreign = origin is not None and urlsplit(origin).netloc != request.host
+    foreign = origin is not None and _place_of(origin) != request.host
     if foreign or request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
         raise Forbidden("pages of other sites may not send requests to the manager")
+
+
+def _place_of(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc or None
+    except ValueError:  # a bracket without its other one
+        return None

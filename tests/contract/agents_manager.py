@@ -11,13 +11,15 @@ from pydantic import SecretStr
 from werkzeug.serving import make_server
 
 from jqueuer.adapters.celery_queue import CeleryJobQueue, celery_app
-from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger
+from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger, RedisTokenStore
 from jqueuer.adapters.redis_store.connection import StoreClient
+from jqueuer.adapters.redis_store.versions import upgrade
 from jqueuer.errors import NotFoundError
 from jqueuer.model import Experiment
 from jqueuer.ports import Artifacts
 from jqueuer.records import ExperimentRecord
 from jqueuer.settings import Settings
+from jqueuer.signing import MessageSigner
 from jqueuer.states import ExperimentState
 from jqueuer_manager.adapters.local_orchestrator import LocalOrchestrator
 from jqueuer_manager.api import create_app
@@ -30,6 +32,7 @@ LOG_LIMIT_BYTES = 100_000
 
 def manager_app(keeper: Artifacts, client: StoreClient, broker_url: str, token: str = TOKEN) -> Flask:
     """The manager's application over the keeper; agents have to show the token."""
+    upgrade(client)
     experiments = RedisExperimentStore(client)
     for name in ("x", "y"):
         try:
@@ -48,9 +51,10 @@ def manager_app(keeper: Artifacts, client: StoreClient, broker_url: str, token: 
             ),
             experiments=experiments,
             ledger=RedisJobLedger(client),
-            queue=CeleryJobQueue(celery_app(broker_url)),
+            queue=CeleryJobQueue(celery_app(broker_url), MessageSigner(token)),
             orchestrator=LocalOrchestrator(RedisContainerRegistry(client)),
             artifacts=keeper,
+            tokens=RedisTokenStore(client),
             ready=lambda: (True, ""),
         )
     )

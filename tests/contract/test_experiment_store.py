@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from cautoscaler import Durations
@@ -29,6 +31,7 @@ def created(
     experiment_id: str,
     created_at: float = 1000.0,
     description: Experiment = TIMED,
+    owner: str = "",
 ) -> ExperimentRecord:
     record = ExperimentRecord(
         id=experiment_id,
@@ -36,6 +39,7 @@ def created(
         state=ExperimentState.RECEIVING,
         created_at=created_at,
         deadline_at=created_at + 90.0,
+        owner=owner,
         notices=("one thing", "another"),
         source="/somewhere/t.yaml",
     )
@@ -206,7 +210,7 @@ def test_a_deleted_experiment_leaves_nothing(store: RedisExperimentStore, client
     assert ledger.release("t-1", "d") == ["j8"]
     store.journal("t-1", JournalEntry(at=1.0, action="hold"))
     store.delete("t-1")
-    assert client.keys("*") == ["jq:deleted:t-1"], "that it was here, for a while"
+    assert set(client.keys("*")) == {"jq:deleted:t-1", "jq:clock"}, "that it was here, for a while"
     assert 0 < client.ttl("jq:deleted:t-1") <= 86_400
 
 
@@ -241,3 +245,35 @@ def test_the_first_use_of_a_key_stands_until_its_owner_gives_it_back(store: Redi
 def test_a_store_that_is_away_is_said_so() -> None:
     with pytest.raises(StoreUnavailableError, match="store does not answer"):
         RedisExperimentStore(connect("unix:///nowhere/valkey.sock")).get("t-1")
+
+
+def test_pages_can_be_of_one_owner_and_of_states_at_once(store: RedisExperimentStore) -> None:
+    for number, owner in enumerate(["alice", "bob", "alice", ""]):
+        created(store, f"t-{number}", 1000.0 + number, owner=owner)
+        store.accept(f"t-{number}")
+    assert store.move("t-0", (RUNNING,), PAUSED)
+
+    def ids(**query: Any) -> tuple[list[str], int]:
+        found, total = store.page(**query)
+        return [record.id for record in found], total
+
+    assert ids(owner="alice") == (["t-2", "t-0"], 2)
+    assert ids(owner="alice", states=[PAUSED]) == (["t-0"], 1)
+    assert ids(owner="alice", offset=1, limit=1) == (["t-0"], 2)
+    assert ids(owner="nobody") == ([], 0)
+    assert ids()[1] == 4
+    assert store.get("t-1").owner == "bob"
+
+
+def test_an_owners_experiments_count_from_their_receipt_until_they_have_ended(store: RedisExperimentStore) -> None:
+    created(store, "t-1", owner="alice")
+    created(store, "t-2", owner="alice")
+    created(store, "t-3", owner="bob")
+    assert store.unfinished_of("alice") == 2
+    store.accept("t-1")
+    assert store.unfinished_of("alice") == 2
+    store.move("t-1", (RUNNING,), FAILED)
+    assert store.unfinished_of("alice") == 1, "its last containers may still be ending"
+    store.settle("t-1")
+    store.delete("t-2")
+    assert (store.unfinished_of("alice"), store.unfinished_of("bob"), store.unfinished_of("carol")) == (0, 1, 0)

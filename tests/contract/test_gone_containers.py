@@ -20,6 +20,7 @@ from jqueuer.labels import CONTAINER_ID_LENGTH
 from jqueuer.model import Experiment, Job
 from jqueuer.records import Attempt, ExperimentRecord
 from jqueuer.settings import Settings
+from jqueuer.signing import MessageSigner
 from jqueuer.states import AttemptOutcome, ExperimentState, JobState
 from jqueuer_agent.adapters.docker import DockerWorkplace
 from jqueuer_agent.container_manager import GONE_STATUS, ContainerSpec, manage_container
@@ -40,7 +41,7 @@ class World:
         self.container = BARE.start(node)
         self.ledger = RedisJobLedger(client)
         self._experiments = RedisExperimentStore(client)
-        self._queue = CeleryJobQueue(celery_app(valkey.broker_url))
+        self._queue = CeleryJobQueue(celery_app(valkey.broker_url), MessageSigner(""))
         self._settings = Settings(
             store_url=valkey.store_url, broker_url=valkey.broker_url, state_dir=directory, docker_url=node.docker_url
         )

@@ -31,6 +31,17 @@ def test_a_service_has_as_many_containers_as_were_asked_for(world: World, eventu
     eventually(lambda: idle(world) == (0, 0), SECONDS)
 
 
+def test_containers_that_take_no_jobs_are_given_up_and_as_many_requested(world: World, eventually: Wait) -> None:
+    world.orchestrator.create("e1", PLAIN, 2)
+    eventually(lambda: idle(world) == (2, 2), SECONDS)
+    hangs = world.registry.observed("e1")[0].id
+    world.orchestrator.replace("e1", [hangs])
+    assert world.registry.draining("e1") == {hangs}
+    status = world.orchestrator.status("e1")
+    assert status is not None
+    assert status.requested == 2
+
+
 def test_creating_it_again_adopts_it(world: World) -> None:
     world.orchestrator.create("e1", PLAIN, 2)
     world.orchestrator.create("e1", PLAIN, 5)

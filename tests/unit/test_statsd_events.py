@@ -56,3 +56,9 @@ def test_events_carry_phase_outcome_experiment_node_and_duration() -> None:
 
 def test_without_a_host_nothing_is_sent() -> None:
     StatsdEvents("", 8125).finished(CLAIM, ATTEMPT)
+
+
+def test_a_host_that_nobody_knows_is_told_nothing_and_stops_nobody() -> None:
+    events = StatsdEvents("statsd.invalid", 8125)
+    events.started(CLAIM)
+    events.finished(CLAIM, ATTEMPT)

@@ -22,6 +22,7 @@ from jqueuer.states import AttemptOutcome, ContainerState, ExperimentState, JobS
 from jqueuer_agent.adapters.docker_containers import DockerContainers
 from jqueuer_agent.adapters.local_containers import LocalContainers
 from jqueuer_agent.updater import ContainerUpdater
+from jqueuer_manager.adapters.local_orchestrator import LocalOrchestrator
 from tests.lab import available
 from tests.lab.lab import Lab
 from tests.lab.node import Node
@@ -182,6 +183,25 @@ def test_containers_that_end_with_their_agent_finish_their_job_first(world: Worl
     assert world.states() == {}
     assert [manager.told for manager in world.managers.values()] == [1, 1]
     assert world.managers.keys() == {busy, idle}, "nothing new was begun"
+
+
+def test_a_container_whose_manager_hangs_is_given_up_and_replaced_but_not_one_with_a_job(
+    world: World, local: LocalContainers
+) -> None:
+    world.registry.request(X, 2)
+    updater = world.updater(local)
+    world.looking(updater, lambda: list(world.states().values()) == [ContainerState.IDLE] * 2)
+    busy, hangs = world.managers
+    world.take_job(busy)
+    for name in (busy, hangs):
+        world.managers[name].process.send_signal(signal.SIGSTOP)
+    LocalOrchestrator(world.registry).replace(X, [busy, hangs])
+    world.looking(updater, lambda: list(world.states().values()).count(ContainerState.IDLE) == 2)
+    world.looking(updater, lambda: world.managers[hangs].exitcode is not None)
+    assert world.managers[busy].exitcode is None
+    world.looking(updater, lambda: world.states().keys() == world.managers.keys() - {hangs})
+    assert world.ledger.job(X, "a").state is JobState.RUNNING
+    assert world.states()[busy] is ContainerState.DRAINING
 
 
 # On a real engine.

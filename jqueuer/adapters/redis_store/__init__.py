@@ -6,11 +6,11 @@ Keys, where ``X`` is ``jq:x:<experiment id>``::
     jq:active, jq:receiving   sets of ids                           X:order      sorted set  job id → position
     jq:key:<key>              Idempotency-Key → digest, id          X:<state>    sorted set per job state
     jq:services               hash  id → containers requested       X:leases     sorted set  job id → expiry (ms)
-                                                                    X:due        sorted set  job id → when (ms)
-                                                                    X:busy       hash  container → job id
+    jq:tokens                 hash  digest → whose, which role      X:due        sorted set  job id → when (ms)
+    jq:clock                  hash  the steady clock's reading      X:busy       hash  container → job id
     jq:kind:<digest>          list of ids, ended last first         X:busy_since hash  container → since when (ms)
-    jq:deleted:<id>           it was here, for a day                X:measured   hash  counts and sums of durations
-                                                                    X:job:<id>   hash  spec, state, token, attempts
+    jq:version                how all of this is written            X:measured   hash  counts and sums of durations
+    jq:deleted:<id>           it was here, for a day                X:job:<id>   hash  spec, state, token, attempts
                                                                     X:journal    list of decisions
                                                                     X:containers hash  id → status
                                                                     X:draining   set   ids of given-up containers
@@ -24,5 +24,6 @@ from jqueuer.adapters.redis_store.connection import connect
 from jqueuer.adapters.redis_store.experiments import RedisExperimentStore
 from jqueuer.adapters.redis_store.ledger import RedisJobLedger
 from jqueuer.adapters.redis_store.registry import RedisContainerRegistry
+from jqueuer.adapters.redis_store.tokens import RedisTokenStore
 
-__all__ = ["RedisContainerRegistry", "RedisExperimentStore", "RedisJobLedger", "connect"]
+__all__ = ["RedisContainerRegistry", "RedisExperimentStore", "RedisJobLedger", "RedisTokenStore", "connect"]

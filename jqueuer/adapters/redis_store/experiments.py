@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from jqueuer.adapters.redis_store.connection import StoreClient
-from jqueuer.adapters.redis_store.scripts import FORGET_KEY, MOVE_EXPERIMENT, SETTLE
+from jqueuer.adapters.redis_store.experiment_scripts import FORGET_KEY, MOVE_EXPERIMENT, SETTLE
 from jqueuer.errors import NotFoundError
 from jqueuer.model import ContainerLimits, Experiment
 from jqueuer.records import ExperimentRecord, JournalEntry
 from jqueuer.states import ExperimentState
 
+STORE_VERSION: Final = 2
+"""How the store is written, and each record in it; whoever changes that adds a step to ``migrations``."""
 EXPERIMENTS: Final = "jq:experiments"
 ACTIVE: Final = "jq:active"
 RECEIVING: Final = "jq:receiving"
@@ -54,6 +56,7 @@ class RedisExperimentStore:
         """Remember a new experiment, unseen until it is accepted."""
         fields: dict[str, str | int | float] = {
             "id": record.id,
+            "version": STORE_VERSION,
             "description": record.description.model_dump_json(),
             "state": ExperimentState.RECEIVING.value,
             "reason": record.reason,
@@ -91,16 +94,16 @@ class RedisExperimentStore:
         return _record(fields)
 
     def page(
-        self, *, states: Sequence[ExperimentState] = (), offset: int = 0, limit: int = 50
+        self, *, states: Sequence[ExperimentState] = (), owner: str = "", offset: int = 0, limit: int = 50
     ) -> tuple[list[ExperimentRecord], int]:
         """Experiments, newest first."""
         ids = list(self._client.zrevrange(EXPERIMENTS, 0, -1))
-        if states:
-            with self._client.pipeline(transaction=False) as batch:
-                for experiment_id in ids:
-                    batch.hget(experiment_key(experiment_id), "state")
-                found = batch.execute()
-            ids = [experiment_id for experiment_id, state in zip(ids, found, strict=True) if state in states]
+        if states or owner:
+            ids = [
+                experiment_id
+                for experiment_id, (state, whose) in zip(ids, self._states_and_owners(ids), strict=True)
+                if (not states or state in states) and owner in ("", whose)
+            ]
         with self._client.pipeline(transaction=False) as batch:
             for experiment_id in ids[offset : offset + limit]:
                 batch.hgetall(experiment_key(experiment_id))
@@ -109,6 +112,18 @@ class RedisExperimentStore:
     def active(self) -> list[str]:
         """Ids of experiments that are not settled."""
         return sorted(self._client.smembers(ACTIVE))
+
+    def unfinished_of(self, owner: str) -> int:
+        """How many of this owner's are being received or have not ended."""
+        ended = {state.value for state in ExperimentState if state.terminal}
+        ids = list(self._client.sunion(ACTIVE, RECEIVING))
+        return sum(whose == owner and state not in ended for state, whose in self._states_and_owners(ids))
+
+    def _states_and_owners(self, ids: Sequence[str]) -> list[tuple[str | None, str | None]]:
+        with self._client.pipeline(transaction=False) as batch:
+            for experiment_id in ids:
+                batch.hmget(experiment_key(experiment_id), "state", "owner")
+            return [(state, whose) for state, whose in batch.execute()]
 
     def unfinished_receipts(self) -> list[str]:
         """Ids whose jobs never arrived completely."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from cautoscaler.measured import Bucket, Concurrency, Durations, Measured, bucket_of
+from jqueuer.adapters.redis_store.clock import CLOCK, READING, ahead_ms, paced
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.experiments import RedisExperimentStore, experiment_key
 from jqueuer.adapters.redis_store.scripts import ADD, CLAIM, DUE, FINISH, HEDGE, MOVE_MANY, REAP, RELEASE, RENEW
@@ -19,6 +20,10 @@ _BATCH: Final = 1000
 _SUMS: Final = tuple(Statistics.model_fields)
 _LEASE_RAN_OUT: Final = "its lease ran out: the container manager was not heard of any more"
 _CONTAINER_GONE: Final = "its container is gone"
+_ALL_GONE: Final = "its container is gone, with all that ran beside it"
+_ENDS_OF_ALL: Final = 4
+"""A job may be there so many times more often when everything goes at once than when its container goes alone."""
+_SUSPECT_PAUSE_MS: Final = 5000
 _SLOWER: Final = "another copy was faster"
 
 
@@ -30,15 +35,18 @@ class RedisJobLedger:
         self._lease_ms = int(lease_seconds * 1000)
         self._max_lost = max_lost_attempts
         self._descriptions: dict[str, Experiment] = {}
-        self._add = client.register_script(ADD)
-        self._claim = client.register_script(CLAIM)
-        self._renew = client.register_script(RENEW)
-        self._finish = client.register_script(FINISH)
-        self._hedge = client.register_script(HEDGE)
-        self._reap = client.register_script(REAP)
-        self._release = client.register_script(RELEASE)
-        self._due = client.register_script(DUE)
-        self._move_many = client.register_script(MOVE_MANY)
+        self._add = self._script(ADD)
+        self._claim = self._script(CLAIM)
+        self._renew = self._script(RENEW)
+        self._finish = self._script(FINISH)
+        self._hedge = self._script(HEDGE)
+        self._reap = self._script(REAP)
+        self._release = self._script(RELEASE)
+        self._due = self._script(DUE)
+        self._move_many = self._script(MOVE_MANY)
+
+    def _script(self, script: str) -> Any:
+        return self._client.register_script(paced(script, self._lease_ms))
 
     def add(self, experiment_id: str, jobs: Sequence[Job]) -> None:
         """Append jobs; :class:`ConflictError` names an id that is there already (then none of them is added)."""
@@ -59,7 +67,8 @@ class RedisJobLedger:
 
     def claim(self, experiment_id: str, job_id: str, *, container: str, node: str) -> Claim | None:
         """The next attempt at a queued job, or None."""
-        found = self._claim(keys=_keys(experiment_id, job_id), args=[job_id, container, node, self._lease_ms])
+        arguments = [job_id, container, node, self._lease_ms, self._max_lost, _SUSPECT_PAUSE_MS]
+        found = self._claim(keys=_keys(experiment_id, job_id), args=arguments)
         if not found:
             return None
         token, now_ms, spec = found
@@ -197,9 +206,11 @@ class RedisJobLedger:
         else:
             ids, total = list(self._client.zrange(key, offset, offset + limit - 1)), self._client.zcard(key)
         with self._client.pipeline(transaction=False) as batch:
+            batch.hmget(CLOCK, READING)
             for job_id in ids:
                 batch.hgetall(f"{base}:job:{job_id}")
-            return JobPage(jobs=tuple(_record(fields) for fields in batch.execute() if fields), total=total)
+            reading, *found = batch.execute()
+        return JobPage(jobs=tuple(_record(fields, ahead_ms(reading)) for fields in found if fields), total=total)
 
     def job(self, experiment_id: str, job_id: str) -> JobRecord:
         """One job with its attempts."""
@@ -207,7 +218,7 @@ class RedisJobLedger:
         fields = self._client.hgetall(f"{lane}:job:{job_id}")
         if "state" not in fields:
             raise NotFoundError(f"experiment {experiment_id!r} has no job {job_id!r}")
-        return _record(fields)
+        return _record(fields, ahead_ms(self._client.hmget(CLOCK, READING)))
 
     def ids(self, experiment_id: str, start: int, count: int) -> list[str]:
         """Job ids by position."""
@@ -241,10 +252,17 @@ class RedisJobLedger:
         """Re-queue the jobs whose lease ran out."""
         return self._in_both_lanes(experiment_id, self._reap, [limit, self._max_lost, _LEASE_RAN_OUT])
 
-    def release(self, experiment_id: str, container: str | None = None) -> list[str]:
+    def release(self, experiment_id: str, container: str | None = None, *, together: bool = False) -> list[str]:
         """Re-queue the job of a container known to be gone, or all running ones."""
-        max_lost = 0 if container is None else self._max_lost
-        return self._in_both_lanes(experiment_id, self._release, [container or "", max_lost, _CONTAINER_GONE])
+        arguments: list[str | int] = [container or "", _CONTAINER_GONE, "lost", self._max_lost]
+        if together or container is None:
+            arguments[1:] = [_ALL_GONE, "gone", _ENDS_OF_ALL * self._max_lost]
+        return self._in_both_lanes(experiment_id, self._release, arguments)
+
+    def job_of(self, experiment_id: str, container: str) -> str | None:
+        """The job that a container holds."""
+        held: str | None = self._client.hget(f"{experiment_key(experiment_id)}:busy", container)
+        return held
 
     def _in_both_lanes(self, experiment_id: str, script: Any, arguments: list[str | int]) -> list[str]:
         jobs = script(keys=_keys(experiment_id), args=arguments)
@@ -260,10 +278,14 @@ class RedisJobLedger:
         """Queue failed and cancelled jobs again with fresh attempts."""
         lane = _keys(experiment_id)
         moved = sum(self._move_all(lane, state, JobState.QUEUED) for state in (JobState.FAILED, JobState.CANCELLED))
-        post = _keys(experiment_id, POST_JOB_ID)[1]  # it runs once more after the new last job, under a higher token
+        post = _keys(experiment_id, POST_JOB_ID)[1]
+        state = self._client.hget(f"{post}:job:{POST_JOB_ID}", "state")
+        if state is None or not JobState(state).terminal:
+            return moved
+        # It runs once more after the new last job, under a higher token.
         with self._client.pipeline() as batch:
             batch.unlink(*(f"{post}:{suffix}" for suffix in ("order", "accomplished", "failed", "cancelled")))
-            batch.hdel(f"{post}:job:{POST_JOB_ID}", "state", "failures", "lost", "not_before")
+            batch.hdel(f"{post}:job:{POST_JOB_ID}", "state", "failures", "lost", "gone", "not_before")
             batch.execute()
         return moved
 
@@ -279,14 +301,15 @@ def _keys(experiment_id: str, job_id: str = "") -> list[str]:
     return [base, f"{base}:post" if job_id == POST_JOB_ID else base]
 
 
-def _record(fields: dict[str, str]) -> JobRecord:
+def _record(fields: dict[str, str], ahead_ms: float) -> JobRecord:
+    """``ahead_ms`` is how far the clock on the wall is ahead of the one that back-offs go by."""
     attempts = sorted((name for name in fields if name.startswith("a:")), key=lambda name: int(name[2:]))
-    not_before = float(fields.get("not_before", 0)) / 1000
+    not_before_ms = float(fields.get("not_before", 0))
     state = JobState(fields["state"])
     return JobRecord(
         index=int(fields["i"]),
         spec=Job.model_validate_json(fields["spec"]),
         state=state,
         attempts=tuple(Attempt.model_validate_json(fields[name]) for name in attempts),
-        not_before=not_before if state is JobState.QUEUED and not_before else None,
+        not_before=(not_before_ms + ahead_ms) / 1000 if state is JobState.QUEUED and not_before_ms else None,
     )

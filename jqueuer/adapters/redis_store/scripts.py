@@ -1,14 +1,18 @@
 """The Lua scripts: every change of a job's state is one of these, and atomic.
 
-KEYS[1] is the experiment's hash, KEYS[2] the lane (the same, or ``X:post``). Times are the server's, in milliseconds.
+KEYS[1] is the experiment's hash, KEYS[2] the lane (the same, or ``X:post``). Leases and back-offs are moments of the
+steady clock, what is told to people is of the server's; both in milliseconds.
 """
 
 from __future__ import annotations
 
-_PRELUDE = """
+from jqueuer.adapters.redis_store.clock import LUA
+
+_PRELUDE = (
+    LUA
+    + """
 local x, lane = KEYS[1], KEYS[2]
 local function job_key(id) return lane .. ':job:' .. id end
-local function now_ms() local t = redis.call('TIME'); return t[1] * 1000 + math.floor(t[2] / 1000) end
 local function sum(field, amount) if lane == x then redis.call('HINCRBYFLOAT', x, field, amount) end end
 -- What forecasts need; kind: 'd:' and a bucket of durations, 'c:' and a number of running jobs, or 'u'.
 local function measure(kind, seconds)
@@ -40,6 +44,7 @@ local function leave(run, token, final)
   redis.call('ZREM', lane .. ':leases', lease_of(run, token))
   redis.call('HDEL', x .. ':busy', run.holders[token])
   redis.call('HDEL', x .. ':busy_since', run.holders[token])
+  redis.call('HDEL', run.job, 's:' .. token)
   run.holders[token] = nil
   if next(run.holders) then
     redis.call('HSET', run.job, 'copies', cjson.encode(run.holders))
@@ -51,13 +56,16 @@ local function leave(run, token, final)
   if run.hedge == 'open' then redis.call('HDEL', run.job, 'hedge') end
   return false
 end
+-- Begun by the clock on the wall, lasted by the steady one.
 local function close(run, token, outcome, reason, at_ms)
-  local attempt = cjson.decode(redis.call('HGET', run.job, 'a:' .. token))
+  local found = redis.call('HMGET', run.job, 'a:' .. token, 's:' .. token)
+  local attempt = cjson.decode(found[1])
+  local seconds = math.max(0, at_ms / 1000 - (found[2] and found[2] / 1000 or attempt['started_at']))
   attempt['outcome'] = outcome
   attempt['reason'] = reason
-  attempt['finished_at'] = at_ms / 1000
+  attempt['finished_at'] = attempt['started_at'] + seconds
   redis.call('HSET', run.job, 'a:' .. token, cjson.encode(attempt))
-  return attempt
+  return seconds
 end
 local function requeue(id, at_ms)
   move(id, 'running', 'queued')
@@ -65,13 +73,17 @@ local function requeue(id, at_ms)
   redis.call('ZADD', lane .. ':due', at_ms, id)
 end
 local function cancelled() return redis.call('HGET', x, 'state') == 'cancelled' end
--- The container went away under a running job: not the job's failure, but not for ever either. Where everything went
--- away at once (max_lost 0), no job is to blame. Returns whether another copy goes on.
-local function lose(run, token, at_ms, max_lost, reason)
-  local attempt = close(run, token, 'lost', reason, at_ms)
+-- The container went away under a running job: not the job's failure, but not for ever either. 'blame' counts such
+-- losses, apart for those where much went away at once: a job that was there then is hardly the reason, unless it is
+-- there every time. Returns whether another copy goes on.
+local function lose(run, token, at_ms, blame, most, reason)
+  local times = redis.call('HINCRBY', run.job, blame, 1)
+  local too_often = times >= most
+  if too_often then
+    reason = reason .. string.format('; that was the case %d times, so it is not run again', times)
+  end
   sum('killed', 1)
-  measure('u', math.max(0, attempt['finished_at'] - attempt['started_at']))
-  local too_often = max_lost > 0 and redis.call('HINCRBY', run.job, 'lost', 1) >= max_lost
+  measure('u', close(run, token, 'lost', reason, at_ms))
   if leave(run, token, too_often) then return true end
   if cancelled() then move(run.id, 'running', 'cancelled')
   elseif too_often or run.spent then move(run.id, 'running', 'failed')
@@ -79,6 +91,7 @@ local function lose(run, token, at_ms, max_lost, reason)
   return false
 end
 """
+)
 
 ADD = (
     _PRELUDE
@@ -110,9 +123,9 @@ return false
 CLAIM = (
     _PRELUDE
     + """
--- ARGV: id, container, node, lease in ms
+-- ARGV: id, container, node, lease in ms, from how many ends of everything on a job is a suspect, its pause in ms
 local id, job = ARGV[1], job_key(ARGV[1])
-local found = redis.call('HMGET', job, 'state', 'not_before', 'spec')
+local found = redis.call('HMGET', job, 'state', 'not_before', 'spec', 'gone')
 local run = found[1] == 'running' and run_of(id)
 if run then
   for token, container in pairs(run.holders) do
@@ -127,6 +140,17 @@ local gate = redis.call('HGET', x, 'state')
 if gate ~= 'running' and gate ~= 'finishing' then return false end
 local now = now_ms()
 if not run and found[2] and tonumber(found[2]) > now then return false end
+-- Was it the job that ended everything beside it? Suspects run one at a time, so that the others are not there then.
+if not run and tonumber(found[4] or 0) >= tonumber(ARGV[5]) then
+  local other = redis.call('HGET', x, 'suspect')
+  if other and other ~= id and redis.call('HGET', job_key(other), 'state') == 'running' then
+    redis.call('HSET', job, 'not_before', now + ARGV[6])
+    redis.call('ZADD', lane .. ':due', now + ARGV[6], id)
+    return false
+  end
+  redis.call('HSET', x, 'suspect', id)
+end
+local begun = wall_ms()
 local token = redis.call('HINCRBY', job, 'token', 1)
 if run then
   local first, copy = lane .. ':leases', string.format('%d', token)
@@ -143,12 +167,12 @@ else
   redis.call('ZADD', lane .. ':leases', now + ARGV[4], id)
 end
 redis.call('HSET', x .. ':busy', ARGV[2], id)
-redis.call('HSET', x .. ':busy_since', ARGV[2], now)
-local attempt = cjson.encode({number = token, container = ARGV[2], node = ARGV[3], started_at = now / 1000})
+redis.call('HSET', x .. ':busy_since', ARGV[2], begun)
+local attempt = cjson.encode({number = token, container = ARGV[2], node = ARGV[3], started_at = begun / 1000})
 local busy = redis.call('ZCARD', lane .. ':leases')
-redis.call('HSET', job, 'container', ARGV[2], 'a:' .. token, attempt, 'busy', busy)
+redis.call('HSET', job, 'container', ARGV[2], 'a:' .. token, attempt, 's:' .. token, now, 'busy', busy)
 sum('attempts', 1)
-return {token, now, found[3]}
+return {token, begun, found[3]}
 """
 )
 
@@ -176,7 +200,7 @@ sum('tasks', ARGV[9])
 sum('task_seconds', ARGV[10])
 local outcome = ARGV[3]
 if outcome == 'killed' then
-  lose(run, token, now, tonumber(ARGV[8]), '')
+  lose(run, token, now, 'lost', tonumber(ARGV[8]), '')
   redis.call('HSET', job, 'a:' .. token, ARGV[4])
   return redis.call('HGET', job, 'state')
 end
@@ -221,7 +245,15 @@ for _, lease in ipairs(redis.call('ZRANGEBYSCORE', lane .. ':leases', '-inf', no
   local run = run_of(id or lease)
   token = token or run and run.token
   if not run or not run.holders[token] then redis.call('ZREM', lane .. ':leases', lease)
-  elseif not lose(run, token, now, tonumber(ARGV[2]), ARGV[3]) then lost[#lost + 1] = run.id end
+  elseif not lose(run, token, now, 'lost', tonumber(ARGV[2]), ARGV[3]) then lost[#lost + 1] = run.id end
+end
+if redis.call('ZCARD', lane .. ':running') > redis.call('ZCARD', lane .. ':leases') then
+  for _, id in ipairs(redis.call('ZRANGE', lane .. ':running', 0, -1)) do  -- what no script of these leaves behind
+    local run = run_of(id)
+    if run and not run.copies and not redis.call('ZSCORE', lane .. ':leases', id) then
+      redis.call('ZADD', lane .. ':leases', now, id)
+    end
+  end
 end
 return lost
 """
@@ -241,7 +273,7 @@ return 1
 RELEASE = (
     _PRELUDE
     + """
--- ARGV: container ('' for all), max lost, reason
+-- ARGV: container ('' for all), reason, what such losses are counted as, how many are the most
 local now, lost = now_ms(), {}
 for _, id in ipairs(redis.call('ZRANGE', lane .. ':running', 0, -1)) do
   local run, gone = run_of(id), {}
@@ -249,7 +281,7 @@ for _, id in ipairs(redis.call('ZRANGE', lane .. ':running', 0, -1)) do
     if ARGV[1] == '' or container == ARGV[1] then gone[#gone + 1] = token end
   end
   for _, token in ipairs(gone) do
-    if not lose(run, token, now, tonumber(ARGV[2]), ARGV[3]) then lost[#lost + 1] = id end
+    if not lose(run, token, now, ARGV[3], tonumber(ARGV[4]), ARGV[2]) then lost[#lost + 1] = id end
   end
 end
 return lost
@@ -276,7 +308,7 @@ for _, id in ipairs(ids) do
   move(id, ARGV[1], ARGV[2])
   redis.call('ZREM', lane .. ':due', id)
   if ARGV[2] == 'queued' then
-    redis.call('HSET', job_key(id), 'failures', 0, 'lost', 0, 'not_before', 0)
+    redis.call('HSET', job_key(id), 'failures', 0, 'lost', 0, 'gone', 0, 'not_before', 0)
     redis.call('HDEL', job_key(id), 'hedge')
     redis.call('ZADD', lane .. ':due', now, id)
   end
@@ -284,39 +316,3 @@ end
 return #ids
 """
 )
-
-MOVE_EXPERIMENT = """
--- KEYS: hash, active set; ARGV: id, new state, reason, terminal (1/0), how many of a kind are kept, expected states …
-local state = redis.call('HGET', KEYS[1], 'state')
-local expected = false
-for i = 6, #ARGV do if ARGV[i] == state then expected = true end end
-if not expected then return 0 end
-redis.call('HSET', KEYS[1], 'state', ARGV[2], 'reason', ARGV[3])
-if ARGV[4] == '1' then
-  local t = redis.call('TIME')
-  redis.call('HSET', KEYS[1], 'finished_at', t[1] .. '.' .. string.format('%06d', t[2]))
-  local kind = redis.call('HGET', KEYS[1], 'kind')
-  if kind and ARGV[2] ~= 'cancelled' then
-    redis.call('LREM', kind, 0, ARGV[1])
-    redis.call('LPUSH', kind, ARGV[1])
-    redis.call('LTRIM', kind, 0, ARGV[5] - 1)
-  end
-else
-  redis.call('HDEL', KEYS[1], 'finished_at')
-  redis.call('SADD', KEYS[2], ARGV[1])
-end
-return 1
-"""
-
-SETTLE = """
--- KEYS: hash, active set; ARGV: id, terminal states …  A retry that came in between keeps the experiment active.
-local state = redis.call('HGET', KEYS[1], 'state')
-for i = 2, #ARGV do if ARGV[i] == state then state = false end end
-if not state then redis.call('SREM', KEYS[2], ARGV[1]) end
-"""
-
-FORGET_KEY = """
--- KEYS: the key; ARGV: experiment id. Only whoever stands for the key gives it back.
-local value = redis.call('GET', KEYS[1])
-if value and string.sub(value, -#ARGV[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-"""

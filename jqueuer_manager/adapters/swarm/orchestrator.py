@@ -85,6 +85,10 @@ class SwarmOrchestrator:
         self._registry.mark_draining(experiment_id, look.draining)
         return None if service is None and not look.service.containers else look.service
 
+    def replace(self, experiment_id: str, container_ids: Iterable[str]) -> None:
+        """Give these containers up: their agents end them, and the Swarm starts others."""
+        self._registry.mark_draining(experiment_id, container_ids)
+
     def destroy(self, experiment_id: str) -> None:
         """Remove the service; busy containers drain. The user's own service stays as it is."""
         self._adoption.end(experiment_id)

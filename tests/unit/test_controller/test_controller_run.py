@@ -8,7 +8,10 @@ from toy_world import World
 from jqueuer.states import ExperimentState, JobState
 
 events = st.sampled_from(
-    ("nothing", "nothing", "restart", "lose messages", "pause", "resume", "fail 0", "fail 1", "fail 2")
+    (
+        *("nothing", "nothing", "restart", "lose messages", "lose a message", "pause", "resume"),
+        *("fail 0", "fail 1", "fail 2", "hang", "hang all", "broker away", "broker back", "clock"),
+    )
 )
 policies = st.sampled_from(("deadline-paper", "deadline-2018", "fixed"))
 RUNNING, PAUSED = ExperimentState.RUNNING, ExperimentState.PAUSED
@@ -20,6 +23,16 @@ def happen(world: World, event: str) -> None:
             world.forget()
         case "lose messages":
             world.queue.clear()
+        case "lose a message":
+            del world.queue[:1]
+        case "hang" | "hang all":
+            idle = [container for container in world.containers if container.job is None]
+            for container in idle if event == "hang all" else idle[:1]:
+                container.hangs = True
+        case "broker away" | "broker back":
+            world.broker_away = event == "broker away"
+        case "clock":
+            world.set_clock(3600.0 if len(world.journal) % 2 else -3600.0)
         case "pause":
             world.switch(RUNNING, PAUSED)
         case "resume":
@@ -27,8 +40,9 @@ def happen(world: World, event: str) -> None:
     world.tick(fail_after=int(event[-1]) if event.startswith("fail") else None)
 
 
-def run_on(world: World, ticks: int = 600) -> None:
+def run_on(world: World, ticks: int = 900) -> None:
     world.switch(PAUSED, RUNNING)
+    world.broker_away = False
     for _ in range(ticks):
         if world.settled:
             return

@@ -18,10 +18,12 @@ from jqueuer.controller import (
     Observation,
     PublishNext,
     QueuePost,
+    ReplaceContainers,
     RepublishQueued,
     ScaleService,
     Settle,
     demand_of,
+    shifted,
     step,
 )
 from jqueuer.model import POST_JOB_ID
@@ -39,6 +41,8 @@ class Container:
     busy_until: float = 0.0
     draining: bool = False
     node: str = "n1"
+    hangs: bool = False
+    """It takes no jobs, and nobody told."""
 
 
 @dataclass
@@ -60,6 +64,7 @@ class World:
     job_seconds: float = JOB_SECONDS
     share: Share | None = None
     demand: Demand | None = None
+    broker_away: bool = False
 
     @classmethod
     def of(cls, jobs: int, **description: Any) -> "World":
@@ -102,7 +107,12 @@ class World:
             unplaced = max(0, (self.requested or 0) - there)
             service = ServiceStatus(requested=self.requested or 0, containers=statuses, unplaced=unplaced)
         done = self.counts().accomplished
-        sums = Statistics(tasks=done, task_seconds=self.job_seconds * done, tasks_defined=len(self.jobs))
+        sums = Statistics(
+            tasks=done,
+            task_seconds=self.job_seconds * done,
+            tasks_defined=len(self.jobs),
+            attempts=sum(self.runs.values()),
+        )
         return Observation(
             now=self.now,
             record=self.record,
@@ -110,7 +120,8 @@ class World:
             statistics=sums,
             service=service,
             share=self.share,
-            queue_length=len(self.queue),
+            queue_length=0 if self.broker_away else len(self.queue),
+            queue_problem="the broker does not answer" if self.broker_away else "",
             post=self.post,
         )
 
@@ -126,7 +137,8 @@ class World:
                 container.job = None
         self._obey_the_request()
         for container in self.containers:
-            if not container.job and not container.draining and self.queue:
+            idles = not container.job and not container.draining and not container.hangs
+            if idles and self.queue and not self.broker_away:
                 self._claim(container, self.queue.pop(0))
 
     def _obey_the_request(self) -> None:
@@ -157,6 +169,8 @@ class World:
         return all(self._obey(command) for command in commands)
 
     def _obey(self, command: Command) -> bool:
+        if self.broker_away and isinstance(command, PublishNext | RepublishQueued | QueuePost | DeleteQueue):
+            return False
         match command:
             case CreateService(containers) | ScaleService(containers):
                 self.requested = containers
@@ -166,8 +180,12 @@ class World:
             case PublishNext(start, count):
                 self.queue += list(self.jobs)[start : start + count]
                 self.record = self.record.model_copy(update={"published": start + count})
-            case RepublishQueued():
+            case RepublishQueued(emptied=emptied):
+                self.queue = [] if emptied else self.queue
                 self.queue += [job for job, state in self.jobs.items() if state is JobState.QUEUED]
+                self.queue += [POST_JOB_ID] if self.post is JobState.QUEUED else []
+            case ReplaceContainers(container_ids):
+                self.containers = [one for one in self.containers if one.id not in container_ids]
             case QueuePost():
                 self.post = self.post or JobState.QUEUED
                 self.queue.append(POST_JOB_ID)
@@ -182,6 +200,13 @@ class World:
             case Settle():
                 self.settled = True
         return True
+
+    def set_clock(self, by_seconds: float) -> None:
+        """The store's clock is set, which the shell notices; jobs take as long as before."""
+        self.now += by_seconds
+        self.state = shifted(self.state, by_seconds)
+        for container in self.containers:
+            container.busy_until += by_seconds
 
     def forget(self) -> None:
         """The manager is killed and started again."""

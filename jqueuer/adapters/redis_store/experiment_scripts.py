@@ -1,0 +1,39 @@
+"""The Lua scripts of experiments: their states, and the keys by which requests are known again."""
+
+from __future__ import annotations
+
+MOVE_EXPERIMENT = """
+-- KEYS: hash, active set; ARGV: id, new state, reason, terminal (1/0), how many of a kind are kept, expected states …
+local state = redis.call('HGET', KEYS[1], 'state')
+local expected = false
+for i = 6, #ARGV do if ARGV[i] == state then expected = true end end
+if not expected then return 0 end
+redis.call('HSET', KEYS[1], 'state', ARGV[2], 'reason', ARGV[3])
+if ARGV[4] == '1' then
+  local t = redis.call('TIME')
+  redis.call('HSET', KEYS[1], 'finished_at', t[1] .. '.' .. string.format('%06d', t[2]))
+  local kind = redis.call('HGET', KEYS[1], 'kind')
+  if kind and ARGV[2] ~= 'cancelled' then
+    redis.call('LREM', kind, 0, ARGV[1])
+    redis.call('LPUSH', kind, ARGV[1])
+    redis.call('LTRIM', kind, 0, ARGV[5] - 1)
+  end
+else
+  redis.call('HDEL', KEYS[1], 'finished_at')
+  redis.call('SADD', KEYS[2], ARGV[1])
+end
+return 1
+"""
+
+SETTLE = """
+-- KEYS: hash, active set; ARGV: id, terminal states …  A retry that came in between keeps the experiment active.
+local state = redis.call('HGET', KEYS[1], 'state')
+for i = 2, #ARGV do if ARGV[i] == state then state = false end end
+if not state then redis.call('SREM', KEYS[2], ARGV[1]) end
+"""
+
+FORGET_KEY = """
+-- KEYS: the key; ARGV: experiment id. Only whoever stands for the key gives it back.
+local value = redis.call('GET', KEYS[1])
+if value and string.sub(value, -#ARGV[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+"""
