@@ -19,7 +19,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 QUIET_SECONDS: Final = 30.0
 """A client that does not send what it has begun, or does not take what it is sent, is let go after so long."""
-HEAD_SECONDS: Final = 30.0
+HEAD_SECONDS: Final = 10.0
 """The first line and the headers of a request have come after so long, or never will: not a byte now and then."""
 
 _SPARE_THREADS: Final = 16

@@ -68,6 +68,9 @@ class JobLedger(Protocol):
     def counts(self, experiment_id: str) -> Counts:
         """Jobs by state."""
 
+    def counts_of(self, experiment_ids: Sequence[str]) -> list[Counts]:
+        """The :meth:`counts` of several experiments, in their order."""
+
     def statistics(self, experiment_id: str) -> Statistics:
         """Sums over what ran."""
 

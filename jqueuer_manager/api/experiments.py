@@ -49,7 +49,8 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
     def listing(query: ExperimentsQuery) -> Response:
         """List experiments, newest first."""
         records, total = store.page(states=query.state, owner=query.owner, offset=query.offset, limit=query.limit)
-        items = [experiment_item(record, ledger.counts(record.id)) for record in records]
+        counts = ledger.counts_of([record.id for record in records])
+        items = [experiment_item(record, jobs) for record, jobs in zip(records, counts, strict=True)]
         following = next_link(f"{PREFIX}/experiments", query, total)
         return answer(ExperimentList(experiments=items, total=total, next=following))
 

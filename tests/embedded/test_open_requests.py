@@ -142,3 +142,37 @@ def test_a_connection_that_says_nothing_is_no_open_request(manager: OwnManager) 
         for _ in range(2 * LIMIT):
             stack.enter_context(socket.create_connection(manager.address))
         assert get(manager).status_code == 200
+
+
+def test_who_was_refused_is_told_so_before_its_body_has_come_and_keeps_nobody_waiting(
+    manager: OwnManager, begin: Begin
+) -> None:
+    """Else whoever has no token could hold all turns, by a byte now and then. What is sent then is read, not minded."""
+    begun = [begin("POST", "/api/v1/nowhere", "application/json") for _ in range(AT_ONCE)]
+    assert get(manager).status_code == 200
+    for connection in begun:
+        answer = connection.makefile("rb")
+        assert answer.readline() == b"HTTP/1.1 404 NOT FOUND\r\n"
+        connection.sendall(b" " * 999 + b"GET /healthz HTTP/1.1\r\nHost: m\r\n\r\n")
+        assert any(line.endswith(b"HTTP/1.1 200 OK\r\n") for line in answer)
+
+
+def test_connections_that_their_clients_do_not_end_hold_nobody_up(manager: OwnManager) -> None:
+    """The manager has ended its side, and lingers for what the client may still be sending: not where it accepts."""
+    with ExitStack() as stack:
+        ended = [stack.enter_context(socket.create_connection(manager.address)) for _ in range(AT_ONCE)]
+        for connection in ended:
+            connection.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+        assert get(manager).status_code == 200
+        assert any(is_lingering(connection) for connection in ended)
+
+
+def is_lingering(connection: socket.socket) -> bool:
+    """Whether what is sent after the end of the answer is still taken."""
+    try:
+        while connection.recv(10_000):
+            pass
+        connection.sendall(b"x")
+        return not select.select([], [], [connection], 0.01)[2] and connection.recv(1) == b""
+    except OSError:
+        return False

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import math
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,6 +40,28 @@ def test_silence_in_a_request_is_the_end_of_its_connection(pair: Pair) -> None:
     with pytest.raises(ConnectionResetError, match=r"nothing for 0\.1 s") as gone:
         ours.recv(100)
     assert gone.value.errno == errno.ECONNRESET
+
+
+def test_a_head_that_comes_byte_by_byte_is_given_up_and_a_body_is_not(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However little the client lets pass between two bytes: its first line and headers come soon, or never will."""
+    monkeypatch.setattr(worker, "HEAD_SECONDS", 0.2)
+    ours, client = pair
+    assert isinstance(ours, worker._PatientSocket)
+
+    def trickle(bytes_: int) -> None:
+        for _ in range(bytes_):
+            client.sendall(b"x")
+            assert ours.recv(1) == b"x"
+            time.sleep(0.005)  # what a slow client does
+
+    ours.begin_head()
+    with pytest.raises(ConnectionResetError):
+        trickle(10_000)
+    ours.hurry(math.inf)
+    ours.recv(1000)
+    trickle(100)
 
 
 def test_an_answer_that_nobody_takes_is_given_up(pair: Pair) -> None:

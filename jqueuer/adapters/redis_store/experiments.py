@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Sequence
 from typing import Final
@@ -22,6 +23,7 @@ _KEY_SECONDS: Final = 86_400
 _DELETED_SECONDS: Final = 86_400
 _DELETE_BATCH: Final = 1000
 _KEPT_OF_A_KIND: Final = 20
+_REMEMBERED_LENGTH: Final = 16_384
 _DEFAULT_NAME: Final = Experiment.model_fields["name"].default
 
 
@@ -236,8 +238,18 @@ class RedisExperimentStore:
         return float(seconds) + float(microseconds) / 1e6
 
 
+def _description(text: str) -> Experiment:
+    return _known_description(text) if len(text) <= _REMEMBERED_LENGTH else Experiment.model_validate_json(text)
+
+
+@functools.lru_cache(maxsize=512)
+def _known_description(text: str) -> Experiment:
+    """It never changes and is read again and again: at every look of the controller, in every list."""
+    return Experiment.model_validate_json(text)
+
+
 def _record(fields: dict[str, str]) -> ExperimentRecord:
-    description = Experiment.model_validate_json(fields["description"])
+    description = _description(fields["description"])
     if "minimum" in fields or "maximum" in fields:
         limits = ContainerLimits(
             min=int(fields.get("minimum", description.containers.min)),

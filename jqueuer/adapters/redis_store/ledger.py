@@ -9,7 +9,7 @@ from cautoscaler.measured import Bucket, Concurrency, Durations, Measured, bucke
 from jqueuer.adapters.redis_store.clock import CLOCK, READING, ahead_ms, paced
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.experiments import RedisExperimentStore, experiment_key
-from jqueuer.adapters.redis_store.scripts import ADD, CLAIM, DUE, FINISH, HEDGE, MOVE_MANY, REAP, RELEASE, RENEW
+from jqueuer.adapters.redis_store.scripts import ADD, CLAIM, COUNTS, DUE, FINISH, HEDGE, MOVE_MANY, REAP, RELEASE, RENEW
 from jqueuer.errors import ConflictError, NotFoundError
 from jqueuer.model import POST_JOB_ID, Experiment, Job, effective_job
 from jqueuer.ports import Renewal
@@ -18,6 +18,7 @@ from jqueuer.states import JobState
 
 _BATCH: Final = 1000
 _SUMS: Final = tuple(Statistics.model_fields)
+_STATES: Final = tuple(state.value for state in JobState)
 _LEASE_RAN_OUT: Final = "its lease ran out: the container manager was not heard of any more"
 _CONTAINER_GONE: Final = "its container is gone"
 _ALL_GONE: Final = "its container is gone, with all that ran beside it"
@@ -44,6 +45,7 @@ class RedisJobLedger:
         self._release = self._script(RELEASE)
         self._due = self._script(DUE)
         self._move_many = self._script(MOVE_MANY)
+        self._counts = client.register_script(COUNTS)
 
     def _script(self, script: str) -> Any:
         return self._client.register_script(paced(script, self._lease_ms))
@@ -144,12 +146,15 @@ class RedisJobLedger:
 
     def counts(self, experiment_id: str) -> Counts:
         """Jobs by state, in one atomic look."""
-        base = experiment_key(experiment_id)
-        with self._client.pipeline() as batch:
-            for state in JobState:
-                batch.zcard(f"{base}:{state.value}")
-            sizes = batch.execute()
-        return Counts(**{state.value: size for state, size in zip(JobState, sizes, strict=True)})
+        return self.counts_of([experiment_id])[0]
+
+    def counts_of(self, experiment_ids: Sequence[str]) -> list[Counts]:
+        """The counts of several experiments, all of one moment."""
+        sizes = (
+            self._counts(keys=[experiment_key(one) for one in experiment_ids], args=_STATES) if experiment_ids else ()
+        )
+        rows = [sizes[start : start + len(_STATES)] for start in range(0, len(sizes), len(_STATES))]
+        return [Counts(**dict(zip(_STATES, row, strict=True))) for row in rows]
 
     def statistics(self, experiment_id: str) -> Statistics:
         """Sums over what ran."""

@@ -316,3 +316,12 @@ end
 return #ids
 """
 )
+
+COUNTS = """
+-- KEYS: the hashes of experiments; ARGV: the states. How many jobs of each are in each state, one after the other.
+local sizes = {}
+for _, base in ipairs(KEYS) do
+  for _, state in ipairs(ARGV) do sizes[#sizes + 1] = redis.call('ZCARD', base .. ':' .. state) end
+end
+return sizes
+"""
