@@ -39,7 +39,7 @@ def test_twelve_faults_lose_no_job_double_no_outcome_and_cost_no_more_than_what_
     start: Callable[[], System], tmp_path: Path
 ) -> None:
     world = EmbeddedWorld(start)
-    plan = Plan(jobs=150, shortest_seconds=0.05, longest_seconds=0.8, jobs_per_fault=6, seed=SEED)
+    plan = Plan(jobs=130, shortest_seconds=0.05, longest_seconds=0.8, jobs_per_fault=6, seed=SEED)
     diary = Diary(tmp_path / "said", str(tmp_path / "said"))
     result = Run(world, diary, plan, schedule(SEED, FAULTS, world.kinds)).run()
     report = "\n".join([*table(result), last_line(result, SEED)])
