@@ -97,7 +97,7 @@ class Embedded:
     def start(self) -> None:
         """Start everything and wait until the manager answers."""
         load_settings()  # what is wrong with them is better said here than in the logs of two processes
-        self.state_dir.mkdir(parents=True, exist_ok=True)
+        self.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)  # with what jobs printed, and were given
         self._lock = lock_state_directory(self.state_dir)
         try:
             open_state_directory(self.state_dir)

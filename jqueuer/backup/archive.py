@@ -37,6 +37,7 @@ END: Final = "end.json"
 STORE: Final = re.compile(r"store/[0-9]{8}\.jsonl")
 
 _INPUT: Final = re.compile(r"inputs/[0-9a-f]{64}")
+_EXPERIMENT_ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _PLAIN: Final = (tarfile.REGTYPE, tarfile.AREGTYPE)
 _CHUNK_BYTES: Final = 1 << 20
 _LINES_BYTES: Final = 1 << 20
@@ -154,6 +155,9 @@ class Archive:
                 raise BackupError(f"{self.name} is incomplete: its end is missing; nothing was restored")
             if (end["members"], end["sha256"]) != (members, digest.hexdigest()):
                 raise BackupError(f"{self.name} is damaged: its checksum is another; nothing was restored")
+            for experiment_id in end["experiments"]:
+                if not _EXPERIMENT_ID.fullmatch(experiment_id):
+                    raise BackupError(f"{self.name} names an experiment {experiment_id!r}; nothing was restored")
             return Contents(int(header["store_version"]), tuple(end["experiments"]))
 
     def members(self) -> Iterator[Member]:

@@ -79,10 +79,13 @@ class _Restoring:
                 self._write(member)
 
     def undo(self) -> None:
-        """Remove what was written."""
+        """Remove what was written, and nothing of what was submitted meanwhile."""
         for path in self._written:
             path.unlink(missing_ok=True)
-        shutil.rmtree(self._artifacts / _EXPERIMENTS, ignore_errors=True)
+        for experiment_id in self._experiments:
+            shutil.rmtree(self._artifacts / _EXPERIMENTS / experiment_id, ignore_errors=True)
+        with contextlib.suppress(OSError):  # others are in it
+            (self._artifacts / _EXPERIMENTS).rmdir()
         with contextlib.suppress(StoreUnavailableError):  # then the next start of a manager removes it
             rebuilding.discard(self._client, sorted(self._experiments))
 

@@ -21,9 +21,10 @@ from jqueuer_manager.api import (
 )
 from jqueuer_manager.api.bodies import drain
 from jqueuer_manager.api.gate import Gate
-from jqueuer_manager.api.headers import refuse_cross_site, secure
+from jqueuer_manager.api.headers import refuse_cross_site, refuse_other_names, secure
 from jqueuer_manager.api.parameters import PREFIX
 from jqueuer_manager.api.refusals import RefusedLogins
+from jqueuer_manager.openness import is_loopback
 from jqueuer_manager.receiver import Receiver
 from jqueuer_manager.services import Services
 
@@ -62,6 +63,8 @@ def create_app(services: Services) -> OpenAPI:
         app.register_api(blueprint)
     problems.install(app)
     app.before_request(refuse_cross_site)
+    if settings.authentication == "none" and is_loopback(settings.host):
+        app.before_request(refuse_other_names)
     access.install(app, gate, elsewhere=frozenset({artifacts.NAME}))
     app.after_request(drain)
     app.after_request(secure)

@@ -62,6 +62,8 @@ class Gate:
         if not self._agents:
             raise ForbiddenError("agents are not let in here: JQUEUER_AGENT_TOKEN is not set for the manager")
         if not _same(self._shown("this needs the agents' token"), self._agents):
+            if not self._refused.add(request.remote_addr or ""):  # who comes again and again is not said each time
+                _log.warning("a wrong agents' token was shown", address=request.remote_addr, operation=request.endpoint)
             raise UnauthenticatedError("this needs the agents' token")
 
     def _shown(self, otherwise: str) -> str:

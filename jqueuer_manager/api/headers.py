@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -36,6 +37,28 @@ def refuse_cross_site() -> None:
     foreign = origin is not None and _place_of(origin) != request.host
     if foreign or request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
         raise Forbidden("pages of other sites may not send requests to the manager")
+
+
+def refuse_other_names() -> None:
+    """For a manager that only this machine reaches, and that asks for no token: a browser on it is asked, too.
+
+    A page of another site can make the site's name one of this machine's; then nothing but the name tells.
+    """
+    host = _place_of(f"//{request.host}") or ""
+    name = (urlsplit(f"//{host}").hostname or "").lower()
+    if "." in name and not name.endswith(".localhost") and not _is_address(name):
+        raise Forbidden(
+            "without tokens (JQUEUER_AUTHENTICATION=none) a manager that listens on this machine alone is asked as "
+            "localhost, also by a proxy: by any other name it could be the page of another site that asks"
+        )
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _place_of(origin: str) -> str | None:

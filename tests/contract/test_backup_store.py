@@ -10,7 +10,7 @@ import random
 import tarfile
 import threading
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from jqueuer.access import Role, TokenRecord, User
 from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger, RedisTokenStore
 from jqueuer.adapters.redis_store.connection import StoreClient
-from jqueuer.adapters.redis_store.experiments import EXPERIMENTS, STORE_VERSION, experiment_key
+from jqueuer.adapters.redis_store.experiments import EXPERIMENTS, RECEIVING, STORE_VERSION, experiment_key
 from jqueuer.adapters.redis_store.versions import VERSION, upgrade
 from jqueuer.backup import Archive, back_up, restore
-from jqueuer.backup.archive import ArchiveWriter
+from jqueuer.backup.archive import ArchiveWriter, Member
 from jqueuer.errors import BackupError, ConflictError, SettingsError
 from jqueuer.model import POST_JOB_ID, Experiment, FailurePolicy, Job, Task
 from jqueuer.ports import Renewal
@@ -580,6 +580,42 @@ def test_an_archive_that_is_no_good_is_refused_and_leaves_nothing(world: World, 
         world.restore()
     assert contents(world.client) == {}
     assert sorted(world.directory.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["..", "../inputs", "", "sweep:order", "Sweep"])
+def test_experiments_that_could_not_be_ours_are_refused_before_anything_is_written_or_removed(
+    world: World, name: str
+) -> None:
+    """What fails on the way is removed by these names."""
+    with world.archive.open("wb") as file:
+        ArchiveWriter(file, STORE_VERSION).finish(["sweep", name])
+    before = contents(world.client)
+    with pytest.raises(BackupError, match="names an experiment"):
+        world.restore()
+    assert contents(world.client) == before
+
+
+def test_a_restore_that_fails_removes_nothing_that_came_meanwhile(world: World) -> None:
+    """A manager that runs takes in experiments, and what their jobs print, while the archive is read."""
+    with world.archive.open("wb") as file:
+        writer = ArchiveWriter(file, STORE_VERSION)
+        writer.add_line({"key": "jq:x:sweep:order", "type": "zset", "value": [["j0", 0]]})  # and no such job
+        writer.finish(["sweep"])
+    read = Archive(world.archive)
+    inputs = world.artifacts / "experiments" / "newer" / "j0" / "1"
+
+    class Meanwhile(Archive):
+        def members(self) -> Iterator[Member]:
+            yield from read.members()
+            if world.client.sismember(RECEIVING, "sweep"):  # it was verified, and is being loaded
+                inputs.mkdir(parents=True)
+                (inputs / "stdout").write_text("printed")
+
+    with pytest.raises(BackupError, match="lacks the job 'j0'"):
+        restore(Meanwhile(world.archive), world.client, world.artifacts)
+    assert (inputs / "stdout").read_text() == "printed"
+    assert not (world.artifacts / "experiments" / "sweep").exists()
+    assert not world.client.scard(RECEIVING)
 
 
 @pytest.mark.parametrize("key", ["session:1", "jq:x:sweep:streams"])

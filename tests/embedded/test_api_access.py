@@ -228,3 +228,43 @@ def test_roles_include_those_before_them() -> None:
         [True, True, True],
     ]
     assert not User(name="a", role=Role.VIEWER).may_change("a")
+
+
+@pytest.mark.parametrize(
+    "name", ["evil.example", "evil.example:8081", "localhost.evil.example", "127.0.0.1.evil.example"]
+)
+def test_a_name_that_another_site_gave_this_machine_opens_nothing_where_no_token_is_needed(
+    services: Services, name: str
+) -> None:
+    """To a browser that page and the manager are one site then, so it may read, and its requests look like our own."""
+    api = create_app(with_settings(services, authentication="none")).test_client()
+    for method, path in (("GET", "/api/v1/experiments"), ("POST", "/api/v1/quotes"), ("GET", "/metrics")):
+        response = api.open(path, method=method, headers={"Host": name, "Origin": f"http://{name}"})
+        assert (response.status_code, response.content_type) == (403, "application/problem+json")
+        assert "localhost" in response.get_json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "name", ["localhost:8081", "127.0.0.1", "[::1]:8081", "10.1.2.3:80", "manager", "jq.localhost"]
+)
+def test_names_of_this_machine_are_answered_where_no_token_is_needed(services: Services, name: str) -> None:
+    api = create_app(with_settings(services, authentication="none")).test_client()
+    assert api.get("/api/v1/me", headers={"Host": name}).status_code == 200
+
+
+def test_a_manager_that_asks_for_tokens_or_listens_elsewhere_answers_to_any_name(services: Services) -> None:
+    shown = {"Host": "jobs.example", **AS_ADMIN}
+    assert create_app(services).test_client().get("/api/v1/me", headers=shown).status_code == 200
+    abroad = create_app(with_settings(services, authentication="none", host="0.0.0.0")).test_client()
+    assert abroad.get("/api/v1/me", headers=shown).status_code == 200
+
+
+def test_wrong_tokens_of_agents_are_logged_with_their_address_and_not_without_end(services: Services) -> None:
+    """They are not told to wait: an agent takes that for a refusal of what it brings."""
+    settings = {"agent_token": SecretStr(AGENTS), "max_refused_logins": 3}
+    with capture_logs() as logged:
+        api = create_app(with_settings(services, **settings)).test_client()
+        assert {_status(api, "GET", "/api/v1/agents/limits", f"jq_guess{number}") for number in range(9)} == {401}
+    said = [entry for entry in logged if entry["event"] == "a wrong agents' token was shown"]
+    assert [entry["address"] for entry in said] == ["127.0.0.1"] * 3
+    assert "guess" not in str(logged)

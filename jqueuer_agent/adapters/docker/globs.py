@@ -39,11 +39,16 @@ def rests(pattern: str, name: str) -> Iterator[str]:
         yield "/".join(rest)
 
 
-def _rests(pattern: tuple[str, ...], parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    if not parts:
-        yield pattern
-    elif pattern and pattern[0] == "**":
-        yield from _rests(pattern[1:], parts)
-        yield from _rests(pattern, parts[1:])
-    elif pattern and fnmatch.fnmatchcase(parts[0], pattern[0]):
-        yield from _rests(pattern[1:], parts[1:])
+def _rests(pattern: tuple[str, ...], parts: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """Part by part, all that can be left of the pattern at once: no glob takes longer than its length times theirs."""
+    left = {pattern}
+    for part in parts:
+        following = set[tuple[str, ...]]()
+        for rest in left:
+            while rest and rest[0] == "**":
+                following.add(rest)
+                rest = rest[1:]
+            if rest and fnmatch.fnmatchcase(part, rest[0]):
+                following.add(rest[1:])
+        left = following
+    return left
