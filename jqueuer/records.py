@@ -59,6 +59,15 @@ class Statistics(Frozen):
         return self.task_seconds / self.tasks if self.tasks else None
 
 
+class Activity(Frozen):
+    """When something last happened to the jobs of an experiment; None where it never did."""
+
+    claimed_at: float | None = None
+    """A container took one."""
+    ended_at: float | None = None
+    """An attempt ended by itself: its container was not lost."""
+
+
 class ExperimentRecord(Frozen):
     """An accepted experiment."""
 
@@ -165,6 +174,8 @@ class ContainerStatus(Frozen):
     job: str | None = None
     busy_since: float | None = None
     """When its job was claimed."""
+    claimed_at: float | None = None
+    """When it last claimed one, whether it has ended by now or not."""
 
 
 class ServiceStatus(Frozen):
@@ -193,6 +204,58 @@ class JournalEntry(Frozen):
     containers: int | None = None
     reason: str = ""
     inputs: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+
+
+class HistoryPoint(Frozen):
+    """How an experiment stood at one moment, for drawing."""
+
+    at: float
+    queued: int = 0
+    running: int = 0
+    accomplished: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    wanted: int | None = None
+    """Containers wanted by the policy, room or not; the next is what was asked for, the others are observed."""
+    requested: int = 0
+    starting: int = 0
+    idle: int = 0
+    busy: int = 0
+    draining: int = 0
+    p50_at: float | None = None
+    """What was forecast of the last job's end at that moment, or shortly before; None where nothing was."""
+    p80_at: float | None = None
+    p95_at: float | None = None
+
+
+class Span(Frozen):
+    """Who worked on what from when to when: an attempt at a job, without what it did."""
+
+    job: str
+    attempt: int
+    container: str
+    node: str
+    started_at: float
+    finished_at: float | None = None
+    """None while it runs, as is the outcome."""
+    outcome: AttemptOutcome | None = None
+
+
+class NodeStatus(Frozen):
+    """A machine of the cluster, whatever its condition."""
+
+    name: str
+    ready: bool
+    """It takes containers."""
+    condition: str = ""
+    """Why it takes none, in the engine's words: ``down``, ``drain`` …"""
+    cpu_cores: float
+    memory_bytes: int
+    reserved_cpu_cores: float = 0.0
+    """Of them what containers of experiments and of others have reserved."""
+    reserved_memory_bytes: int = 0
+    containers: int = 0
+    """Containers of experiments there."""
 
 
 class JobPage(Frozen):

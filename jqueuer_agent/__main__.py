@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import multiprocessing
 import os
@@ -29,6 +30,7 @@ from jqueuer.ports import ContainerHandle, ContainerRegistry, ExperimentStore, W
 from jqueuer.settings import Settings, load_settings
 from jqueuer_agent.adapters.local_containers import LocalContainers
 from jqueuer_agent.adapters.local_workplace import LocalWorkplace
+from jqueuer_agent.adapters.statsd_events import AgentSeen, StatsdEvents
 from jqueuer_agent.container_manager import ContainerSpec, manage_container
 from jqueuer_agent.pulse import Pulse
 from jqueuer_agent.updater import ContainerUpdater, ManagerProcess
@@ -102,8 +104,9 @@ def _compose(settings: Settings, pulse: Pulse) -> ContainerUpdater:
     else:
         node = _local_node(settings, registry, experiments, active)
     held = [name for name in node.buried if ledger.job_of(*name) is not None]
+    together = len(held) > 1 or any(ledger.store_went_too(*name) for name in held)
     for experiment_id, container_id in node.buried:
-        ledger.release(experiment_id, container_id, together=len(held) > 1)
+        ledger.release(experiment_id, container_id, together=together)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["jqueuer_agent.preloaded"])
     forkserver.ensure_running()  # it loads while nothing is to be done yet
@@ -115,7 +118,14 @@ def _compose(settings: Settings, pulse: Pulse) -> ContainerUpdater:
         process.start()
         return process, ready
 
-    return ContainerUpdater(node.containers, ledger, start_manager, wake=wake, looked=pulse)
+    seen = AgentSeen(StatsdEvents(settings.statsd_host, settings.statsd_port), node.name)
+    atexit.register(seen.farewell)
+
+    def looked() -> None:
+        pulse()
+        seen()
+
+    return ContainerUpdater(node.containers, ledger, start_manager, wake=wake, looked=looked)
 
 
 def _local_node(

@@ -11,6 +11,7 @@ import multiprocessing.connection
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -41,6 +42,8 @@ GONE_STATUS: Final = 70
 """How a container manager ends whose container died under it."""
 
 _PAGE: Final = 500
+_FIRST_PAUSE_SECONDS: Final = 0.1
+_LONGEST_PAUSE_SECONDS: Final = 2.0
 
 log = structlog.get_logger()
 
@@ -84,7 +87,7 @@ class ContainerManager:
             return self._handle(experiment_id, job_id)
 
     def _handle(self, experiment_id: str, job_id: str) -> JobState | None:
-        claim = self.ledger.claim(experiment_id, job_id, container=self.spec.id, node=self.spec.node)
+        claim = self._claim(experiment_id, job_id)
         if claim is None:
             return None
         self.events.started(claim)
@@ -99,6 +102,20 @@ class ContainerManager:
             log.warning("the container ended with the job", job=job_id, container=self.spec.id)
             os._exit(GONE_STATUS)
         return state
+
+    def _claim(self, experiment_id: str, job_id: str) -> Claim | None:
+        """The job, if it is to be run. A store that is away is waited for: else one message after another were gone."""
+        pause_seconds = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return self.ledger.claim(experiment_id, job_id, container=self.spec.id, node=self.spec.node)
+            except StoreUnavailableError as error:
+                if told_to_stop():
+                    raise NotBegunError from error
+                if pause_seconds == _FIRST_PAUSE_SECONDS:
+                    log.warning("the store is away; the job is claimed later", job=job_id)
+            time.sleep(pause_seconds)
+            pause_seconds = min(_LONGEST_PAUSE_SECONDS, 2 * pause_seconds)
 
     def _record(self, claim: Claim, ending: Ending) -> JobState | None:
         """An outcome is kept until the store takes it; there is nothing better to do with it."""

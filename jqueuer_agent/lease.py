@@ -89,4 +89,7 @@ class LeaseKeeper:
         while True:
             time.sleep(self._every_seconds)
             if (lease := self._lease) is not None:
-                lease.beat()
+                try:
+                    lease.beat()
+                except Exception:  # this thread keeps the leases of all jobs to come
+                    log.exception("a lease could not be renewed; trying again")

@@ -108,10 +108,11 @@ class ContainerUpdater:
         """One look at the containers."""
         self._collect_ended()
         handles = self._look()
+        together = self._left_behind_together(handles)
         for handle in handles:
             managed = self._managed.get(handle.id)
             if managed is None:
-                self._begin(handle)
+                self._begin(handle, together=together)
             elif handle.draining:
                 self._stop(managed)
             elif not managed.announced and managed.ready.is_set():
@@ -127,9 +128,14 @@ class ContainerUpdater:
                 self._bury(managed)
         return handles.values()
 
-    def _begin(self, handle: ContainerHandle) -> None:
+    def _left_behind_together(self, handles: Collection[ContainerHandle]) -> bool:
+        """Whether an agent that died left several jobs in containers that outlived it: not all of them killed it."""
+        new = (handle for handle in handles if handle.id not in self._managed)
+        return sum(self.ledger.job_of(handle.experiment_id, handle.id) is not None for handle in new) > 1
+
+    def _begin(self, handle: ContainerHandle, *, together: bool) -> None:
         # Nobody works in it: what an agent that died had begun there is given back.
-        if requeued := self.ledger.release(handle.experiment_id, handle.id):
+        if requeued := self.ledger.release(handle.experiment_id, handle.id, together=together):
             log.warning("a job was left behind in a container", container=handle.id, requeued=requeued)
         if handle.draining:
             self._end(handle, planned=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
@@ -59,6 +60,8 @@ class ControlLoop:
                 self._look()
             except StoreUnavailableError as error:
                 log.warning("the store is away; looking again", error=str(error))
+            except Exception:  # nobody else would look after the experiments
+                log.exception("the look at the experiments failed; looking again")
 
     def _look(self) -> None:
         for experiment_id, future in list(self._under_way.items()):
@@ -67,11 +70,12 @@ class ControlLoop:
                 if _settled(experiment_id, future):
                     self._shells.pop(experiment_id, None)
         shares = self._cluster.of([shell.demand for shell in self._shells.values() if shell.demand is not None])
+        at_work = sum((shell.at_work for shell in self._shells.values()), Counter())
         for experiment_id in {*self._services.experiments.active(), *self._shells}:
             if experiment_id not in self._under_way:
                 shell = self._shells.setdefault(experiment_id, Shell(self._services, experiment_id))
                 share = None if shares is None else shares.get(experiment_id, UNKNOWN)
-                self._under_way[experiment_id] = self._pool.submit(shell.look, share)
+                self._under_way[experiment_id] = self._pool.submit(shell.look, share, at_work - shell.at_work)
         if time.monotonic() >= self._retention_due_at:
             self._retention_due_at = time.monotonic() + _RETENTION_PERIOD_SECONDS
             self._pool.submit(_tidy, self._services)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from werkzeug.wsgi import ClosingIterator
 
 from jqueuer_manager.api.headers import secure
+from jqueuer_manager.api.health import OPEN_REQUESTS
 from jqueuer_manager.api.problems import RETRY_AFTER_SECONDS, problem
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ ALWAYS_ANSWERED: Final = frozenset({"/healthz", "/readyz"})
 """Whoever asks these decides whether the manager is started again, so they never wait."""
 
 _SMALL_BYTES: Final = 64 * 1024
+_LOGIN: Final = "/api/v1/session"
+_EVENTS: Final = "/api/v1/events"
 _SUBMISSIONS: Final = re.compile(r"/api/v1/(?:experiments|quotes)/?|/experiment/add/?")
 _FILES: Final = re.compile(r"/api/v1/agents/inputs/|/attempts/[^/]+/outputs(?:/|$)")
 
@@ -38,11 +41,25 @@ class Kind(Enum):
     SUBMISSION = "submissions"
     """A description to be read: however short, it may stand for a million jobs."""
     TRANSFER = "file transfers"
+    STREAM = "event streams"
+    """Which last for as long as somebody looks, and hardly ever have anything to do."""
+    LOGIN = "logins"
+    """The one command whose body is read before it is known who sends it."""
 
 
-_AT_ONCE: Final = {Kind.QUESTION: 16, Kind.SUBMISSION: 4, Kind.TRANSFER: 16}
+MOST_STREAMS: Final = 64
+"""They are counted apart from all others: however many look, nobody else is refused for it."""
+
+_AT_ONCE: Final = {
+    Kind.QUESTION: 16,
+    Kind.SUBMISSION: 4,
+    Kind.TRANSFER: 16,
+    Kind.STREAM: MOST_STREAMS,
+    Kind.LOGIN: 4,
+}
 """Requests of a kind that are worked on at the same time. More submissions would not be taken in any sooner."""
-_SHARE: Final = {Kind.QUESTION: 1, Kind.SUBMISSION: 8, Kind.TRANSFER: 2}
+_SET: Final = "as many as this manager takes at once (JQUEUER_MAX_OPEN_REQUESTS)"
+_SHARE: Final = {Kind.QUESTION: 1, Kind.SUBMISSION: 8, Kind.TRANSFER: 2, Kind.LOGIN: 8}
 """What part of all open requests a kind may be: one in so many."""
 
 
@@ -50,6 +67,10 @@ def kind_of(method: str, path: str, content_length: str) -> Kind:
     """The kind of a request; without a length its body comes in chunks, and nobody knows how much of it."""
     if method == "POST" and _SUBMISSIONS.fullmatch(path):
         return Kind.SUBMISSION
+    if method == "POST" and path == _LOGIN:
+        return Kind.LOGIN
+    if method == "GET" and path == _EVENTS:
+        return Kind.STREAM
     if method in {"GET", "HEAD"}:
         return Kind.TRANSFER if method == "GET" and _FILES.search(path) else Kind.QUESTION
     if method == "PUT" and not (content_length.isdecimal() and int(content_length) <= _SMALL_BYTES):
@@ -100,6 +121,11 @@ class OpenRequests:
         self._lock = threading.Lock()
         self._rooms = {kind: _Room(_AT_ONCE[kind]) for kind in Kind}
 
+    def by_kind(self) -> dict[str, int]:
+        """How many are open now."""
+        with self._lock:
+            return {kind.name.lower(): room.open for kind, room in self._rooms.items()}
+
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer, perhaps after a while, perhaps with 503."""
         if environ.get("PATH_INFO") in ALWAYS_ANSWERED:
@@ -113,6 +139,7 @@ class OpenRequests:
             turn = None if refusal else room.enter()
         if refusal:
             return _busy(refusal)(environ, start_response)
+        environ[OPEN_REQUESTS] = self.by_kind
         if turn is not None:
             turn.acquire()
         try:
@@ -120,7 +147,7 @@ class OpenRequests:
         except BaseException:
             self._end(room.end_turn, room.leave)
             raise
-        if kind is Kind.TRANSFER and environ["REQUEST_METHOD"] == "GET":  # sending it is the work
+        if kind is Kind.STREAM or (kind is Kind.TRANSFER and environ["REQUEST_METHOD"] == "GET"):  # sending is the work
             return ClosingIterator(answer, lambda: self._end(room.end_turn, room.leave))
         self._end(room.end_turn)
         return ClosingIterator(answer, lambda: self._end(room.leave))
@@ -131,12 +158,13 @@ class OpenRequests:
                 step()
 
     def _why_refused(self, kind: Kind) -> str:
-        if sum(room.open for room in self._rooms.values()) >= self._limit:
-            return f"{self._limit} requests are open, as many as this manager takes at once"
+        if kind is Kind.STREAM:
+            full = self._rooms[kind].open >= MOST_STREAMS
+            return f"{MOST_STREAMS} {kind.value} are open, as many as this manager takes at once" if full else ""
+        if sum(room.open for other, room in self._rooms.items() if other is not Kind.STREAM) >= self._limit:
+            return f"{self._limit} requests are open, {_SET}"
         most = self._limit // _SHARE[kind]
-        if self._rooms[kind].open >= most:
-            return f"{most} {kind.value} are open, as many as this manager takes at once"
-        return ""
+        return f"{most} {kind.value} are open, {_SET}" if self._rooms[kind].open >= most else ""
 
 
 def _busy(why: str) -> WSGIApplication:
@@ -144,7 +172,7 @@ def _busy(why: str) -> WSGIApplication:
         problem(
             HTTPStatus.SERVICE_UNAVAILABLE,
             "busy",
-            f"{why} (JQUEUER_MAX_OPEN_REQUESTS); nothing was done: come again in {RETRY_AFTER_SECONDS} seconds",
+            f"{why}; nothing was done: come again in {RETRY_AFTER_SECONDS} seconds",
             headers={"Retry-After": str(RETRY_AFTER_SECONDS)},
         )
     )

@@ -10,11 +10,18 @@ import structlog
 from jqueuer.ports import TokenStore
 from jqueuer.settings import Settings
 
+_LEAST_CHARACTERS: Final = 20
 _log: Final = structlog.get_logger(__name__)
 
 
 def warn_of_openness(settings: Settings, tokens: TokenStore) -> None:
-    """Log where everybody is let in, or nobody."""
+    """Log where everybody is let in, or nobody, or who guesses well."""
+    for name in ("admin_token", "agent_token", "metrics_token"):
+        if 0 < len(getattr(settings, name).get_secret_value().strip()) < _LEAST_CHARACTERS:
+            _log.warning(
+                f"JQUEUER_{name.upper()} can be guessed: it has less than {_LEAST_CHARACTERS} characters; "
+                "make a long random one (tools/make-secrets does)"
+            )
     if settings.authentication == "none":
         if not is_loopback(settings.host):
             _log.warning(

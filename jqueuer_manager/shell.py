@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import Future
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 import structlog
@@ -43,12 +47,15 @@ from jqueuer.states import ContainerState, ExperimentState, JobState
 from jqueuer_manager.adapters.policy_service import ask_policy
 from jqueuer_manager.clock import StoreClock
 from jqueuer_manager.history import history_of
+from jqueuer_manager.recorder import Recorder
 from jqueuer_manager.services import Services
 from jqueuer_manager.watched_queue import WatchedQueue
 
 _REPUBLISH_BATCH: Final = 1000
 _AFTER_REFUSAL_SECONDS: Final = 2.0
 """The engine, and the registry behind it, need not be asked the same at every look."""
+
+NOBODY: Final[Mapping[str, int]] = MappingProxyType({})
 
 log = structlog.get_logger()
 
@@ -62,35 +69,42 @@ class Shell:
     def __init__(self, services: Services, experiment_id: str) -> None:
         self._services = services
         self._id = experiment_id
+        self.at_work: Counter[str] = Counter()
+        """By node: its containers that did not idle at its last look."""
         self._queue = WatchedQueue(services.queue)
         self._clock = StoreClock(services.experiments.now)
         self._state = ControllerState()
         self._record_seen: ExperimentRecord | None = None
         self._history: Durations | None = None
+        self._recorder = Recorder(services.experiments, experiment_id)
         self._question: Future[Advice] | None = None
         self._refused = ""
         """Why the engine did not carry out the last commands, in words."""
         self._not_before = 0.0
 
-    def look(self, share: Share | None = None) -> bool:
+    def look(self, share: Share | None = None, others_at_work: Mapping[str, int] = NOBODY) -> bool:
         """Look, act, and again while jobs are being published; True once nothing is left to care for.
 
-        ``share`` is how much of the cluster the experiment may have, None where that is not limited.
+        ``share`` is how much of the cluster the experiment may have, None where that is not limited;
+        ``others_at_work`` how many containers of other experiments do not idle, by node.
         """
         while True:
             self._repair()
             if time.monotonic() < self._not_before:
                 return False
-            observation = self._observe(share)
+            observation = replace(self._observe(share), others_at_work=others_at_work)
+            self.at_work = _at_work(observation.service)
             state, commands = step(self._state, observation)
             if not self._perform_all(commands):
                 return False
             self._state = state
+            settled = any(isinstance(command, Settle) for command in commands)
+            self._recorder.saw(observation, state, last=settled)
             self._tell_demand(observation, commands)
             if observation.advice is not None and not any(isinstance(command, AskPolicy) for command in commands):
                 self._question = None  # only now: had a command failed, the answer would be needed again
             if not any(isinstance(command, PublishNext) for command in commands):
-                return any(isinstance(command, Settle) for command in commands)
+                return settled
 
     def _perform_all(self, commands: Commands) -> bool:
         """Carry them out in order; False if the experiment has moved on meanwhile and the rest is void."""
@@ -115,6 +129,8 @@ class Shell:
         if lost:
             reason = f"the lease of {len(lost)} running job(s) ran out: {', '.join(lost[:5])}"
             self._journal(JournalEntry(at=self._services.experiments.now(), action="requeue", reason=reason))
+        if self._queue.refused:
+            return  # they would be taken, and told to nobody
         due = ledger.due(self._id)
         if due:
             self._publish_again(due)
@@ -291,3 +307,8 @@ class Shell:
 
     def _answer(self) -> Advice | None:
         return self._question.result() if self._question is not None and self._question.done() else None
+
+
+def _at_work(service: ServiceStatus | None) -> Counter[str]:
+    containers = () if service is None else service.containers
+    return Counter(one.node for one in containers if one.state is not ContainerState.IDLE)

@@ -27,6 +27,11 @@ class WatchedQueue:
         self._problem = ""
         self._not_before = 0.0
 
+    @property
+    def refused(self) -> bool:
+        """Whether the last that was asked of the broker failed."""
+        return bool(self._problem)
+
     def publish(self, experiment_id: str, job_ids: Iterable[str], *, again: bool = False) -> int:
         """Put messages into the queue."""
         return self._try(lambda: self._queue.publish(experiment_id, job_ids, again=again))

@@ -17,6 +17,8 @@ from typing import Any, Final
 from gunicorn.util import close_graceful
 from gunicorn.workers.gthread import ThreadWorker
 
+from jqueuer_manager.open_requests import MOST_STREAMS
+
 QUIET_SECONDS: Final = 30.0
 """A client that does not send what it has begun, or does not take what it is sent, is let go after so long."""
 HEAD_SECONDS: Final = 10.0
@@ -31,7 +33,7 @@ _OTHER_FILES: Final = 512
 
 def threads_for(open_requests: int) -> int:
     """Threads of the worker; they are started when they are first needed, and most only ever wait."""
-    return open_requests + _SPARE_THREADS
+    return open_requests + MOST_STREAMS + _SPARE_THREADS
 
 
 def connections_for(open_requests: int) -> int:
@@ -62,6 +64,23 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
 
     And a connection has a thread only once something was sent on it.
     """
+
+    def handle_exit(self, sig: Any, frame: Any) -> None:
+        """Stop once what is under way is answered; streams, which never are, end now."""
+        self.app.end_streams()
+        super().handle_exit(sig, frame)
+
+    def handle_quit(self, sig: Any, frame: Any) -> None:
+        """Stop at once; Python waits for every thread, so none may be left in a stream."""
+        self.app.end_streams()
+        super().handle_quit(sig, frame)
+
+    def is_parent_alive(self) -> bool:
+        """Whether gunicorn itself is; without it the worker stops."""
+        alive = bool(super().is_parent_alive())
+        if not alive:
+            self.app.end_streams()
+        return alive
 
     def accept(self, listener: Any) -> None:
         """Accept a connection."""

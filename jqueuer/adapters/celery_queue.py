@@ -156,6 +156,16 @@ class CeleryJobQueue:
 
         return self._ask(count)
 
+    def check(self) -> None:
+        """Return where the broker answers; a queue that is not there would be a line in its log at each question."""
+
+        def ask(connection: Any) -> None:
+            with _channel(connection) as channel:
+                if isinstance(channel, redis_transport.Channel):
+                    channel.client.ping()
+
+        self._ask(ask)
+
     def purge(self, experiment_id: str) -> None:
         """Throw away the messages that wait."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cautoscaler import Advice, Basis, CoherenceIndex, Decision, Durations, Measured, Verdict
@@ -40,6 +41,8 @@ class Observation:
     """So long jobs may wait in front of idle containers, and nobody take one, before that is repaired."""
     jobs_per_node: int = 256
     """More a node does not run at once: containers beyond it idle, and nothing is wrong with them."""
+    others_at_work: Mapping[str, int] = field(default_factory=dict)
+    """By node: containers of other experiments that do not idle."""
     delayed: int = 0
     """Queued jobs whose back-off has not ended. Too low a number costs an idle republication now and then."""
     hedgeable: frozenset[str] = frozenset()

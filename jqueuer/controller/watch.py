@@ -12,6 +12,8 @@ class Idling:
     container: str
     since: float
     looks: int
+    claimed_at: float | None = None
+    """When it last claimed a job: one of milliseconds is over before anybody sees it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from cautoscaler.wording import amount, plural
 from jqueuer.controller.commands import Commands, Journal, ReplaceContainers, RepublishQueued
 from jqueuer.controller.observation import ControllerState, Observation
 from jqueuer.controller.watch import NOTHING_TO_WATCH, Idling, Watch
-from jqueuer.records import JournalEntry
+from jqueuer.records import ContainerStatus, JournalEntry
 from jqueuer.states import ContainerState
 
 PATIENCES_TO_REPLACE: Final = 2
@@ -46,19 +46,23 @@ def watch(state: ControllerState, observation: Observation, waiting: int) -> tup
     return replace(state, watch=seen), ()
 
 
-def _idle(observation: Observation) -> list[str]:
+def _idle(observation: Observation) -> list[ContainerStatus]:
     """The containers that could take a job."""
     containers = () if observation.service is None else observation.service.containers
-    running = Counter(one.node for one in containers if one.state is not ContainerState.IDLE)
+    at_work = Counter(observation.others_at_work)
+    at_work.update(one.node for one in containers if one.state is not ContainerState.IDLE)
     idle = (one for one in containers if one.state is ContainerState.IDLE)
-    return [one.id for one in idle if running[one.node] < observation.jobs_per_node]
+    return [one for one in idle if at_work[one.node] < observation.jobs_per_node]
 
 
-def _looked(watch: Watch, observation: Observation, idle: list[str]) -> Watch:
+def _looked(watch: Watch, observation: Observation, idle: list[ContainerStatus]) -> Watch:
     now, claims = observation.now, observation.statistics.attempts
-    known = {one.container: one for one in watch.idle}
+    known = {(one.container, one.claimed_at): one for one in watch.idle}
     idling = tuple(
-        replace(known[name], looks=known[name].looks + 1) if name in known else Idling(name, now, 1) for name in idle
+        replace(before, looks=before.looks + 1)
+        if (before := known.get((one.id, one.claimed_at)))
+        else Idling(one.id, now, 1, one.claimed_at)
+        for one in idle
     )
     if watch.still_since is None or claims != watch.claims:
         return Watch(claims=claims, still_since=now, idle=idling)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from jqueuer.model import Experiment
-from jqueuer.records import ExperimentRecord, JournalEntry
+from jqueuer.records import ExperimentRecord, HistoryPoint, JournalEntry
 from jqueuer.states import ExperimentState
 
 
@@ -17,7 +17,10 @@ class ExperimentStore(Protocol):
         """Remember a new experiment, in state ``receiving``: nothing else sees it until :meth:`accept`."""
 
     def accept(self, experiment_id: str) -> None:
-        """All jobs are stored: the experiment is ``running``; from here on nothing may lose it."""
+        """All jobs are stored: the experiment is ``running``; from here on nothing may lose it.
+
+        :class:`~jqueuer.errors.NotFoundError` if it is not there any more.
+        """
 
     def get(self, experiment_id: str) -> ExperimentRecord:
         """The record; :class:`~jqueuer.errors.NotFoundError` if there is none or it is still being received."""
@@ -77,6 +80,19 @@ class ExperimentStore(Protocol):
     def decisions(self, experiment_id: str, *, limit: int = 200) -> list[JournalEntry]:
         """The latest decisions, oldest first."""
 
+    def count_by_state(self) -> dict[ExperimentState, int]:
+        """How many accepted experiments are in each state; states without any are left out."""
+
+    def record_point(self, experiment_id: str, point: HistoryPoint, *, at_once: bool = False) -> float:
+        """Remember how it stands, unless it is too early after the last point; the seconds until the next is due.
+
+        A bounded number is kept: whenever they are as many, every second one is forgotten, and from then on the next is
+        due after twice the time. ``at_once``: however early it is.
+        """
+
+    def history(self, experiment_id: str) -> list[HistoryPoint]:
+        """The points that are kept, by their moments."""
+
     def delete(self, experiment_id: str) -> None:
         """Forget the experiment, its jobs and its journal; for a day :meth:`was_deleted` tells that it was here."""
 
@@ -92,6 +108,9 @@ class ExperimentStore(Protocol):
 
     def forget_key(self, key: str, experiment_id: str) -> None:
         """The request behind the key failed; it may be tried again, if this experiment stands for it."""
+
+    def memory_bytes(self) -> int:
+        """Memory that the store uses for all it holds."""
 
     def now(self) -> float:
         """The store's clock, seconds since the epoch: one clock for all machines."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from cautoscaler import Measured
 from jqueuer.model import Job
-from jqueuer.records import Attempt, Claim, Counts, JobPage, JobRecord, Statistics
+from jqueuer.records import Activity, Attempt, Claim, Counts, JobPage, JobRecord, Span, Statistics
 from jqueuer.states import JobState
 
 
@@ -74,10 +74,19 @@ class JobLedger(Protocol):
     def statistics(self, experiment_id: str) -> Statistics:
         """Sums over what ran."""
 
+    def activity(self, experiment_id: str) -> Activity:
+        """When a job was last claimed, and when an attempt last ended; the post command's count as well."""
+
     def measured(self, experiment_id: str) -> Measured:
         """What is known of the jobs' durations, in a size that does not grow with their number.
 
         Of every attempt but cancelled ones and the post command's; without the start delay, which it cannot know.
+        """
+
+    def spans(self, experiment_id: str, *, since: float = 0.0) -> list[Span]:
+        """The latest attempts that have ended, a bounded number, and those that run; by their beginnings.
+
+        The post command's are among them; what ended before ``since`` is not.
         """
 
     def record_scale(self, experiment_id: str, *, up: int = 0, down: int = 0, containers: int = 0) -> None:
@@ -110,6 +119,7 @@ class JobLedger(Protocol):
         """Re-queue the jobs whose lease ran out (:meth:`due` hands them out) and return their ids.
 
         A job that lost its lease too often fails instead; one of which another copy runs goes on, and is not returned.
+        What runs out beside other leases of its node went together with those (:meth:`release`).
         """
 
     def release(self, experiment_id: str, container: str | None = None, *, together: bool = False) -> list[str]:
@@ -122,6 +132,9 @@ class JobLedger(Protocol):
 
     def job_of(self, experiment_id: str, container: str) -> str | None:
         """The job that a container holds, if any."""
+
+    def store_went_too(self, experiment_id: str, container: str) -> bool:
+        """Whether the store's server was started anew since the container claimed the job that it holds."""
 
     def cancel(self, experiment_id: str) -> None:
         """Cancel what is queued. Where the experiment's state is ``cancelled``, running jobs learn it by heartbeat."""
@@ -141,6 +154,9 @@ class JobQueue(Protocol):
 
     def length(self, experiment_id: str) -> int:
         """Messages waiting, not counting those being worked on; 0 where there is no queue."""
+
+    def check(self) -> None:
+        """Return where the broker answers, else :class:`~jqueuer.errors.StoreUnavailableError`."""
 
     def purge(self, experiment_id: str) -> None:
         """Throw away the messages that wait, if there is a queue; its consumers stay."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from jqueuer.model import Experiment
-from jqueuer.records import ContainerStatus, ServiceStatus
+from jqueuer.records import ContainerStatus, NodeStatus, ServiceStatus
 from jqueuer.scheduling import Node
 
 
@@ -31,6 +31,9 @@ class Orchestrator(Protocol):
 
     def nodes(self) -> tuple[Node, ...] | None:
         """The nodes with what they have room for; None where containers are not limited by nodes."""
+
+    def machines(self) -> tuple[NodeStatus, ...]:
+        """Every node in whatever condition, by name, for people to look at; this machine, without a cluster."""
 
     def problems(self, description: Experiment) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(why this experiment cannot run here, what its user should know), both in words."""

@@ -6,6 +6,8 @@ Each name ends in ``.<experiment>.<node>``:
 * ``jqueuer.job.finished.<outcome>``, a counter, and ``jqueuer.job.seconds.<outcome>``, a timer;
 * ``jqueuer.command.seconds.<phase>.<outcome>``, a timer; the phases of a job are pre-job, task and post-job.
 
+The agent itself says ``jqueuer.agent.seen.<node>``, a gauge: the time, and 0 when it goes.
+
 ``deploy/statsd-mapping.yml`` makes Prometheus metrics of them, docs/metrics.md lists those.
 """
 
@@ -24,6 +26,8 @@ from jqueuer.states import AttemptOutcome
 
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]")
 _LOOK_SECONDS: Final = 30.0
+SEEN_SECONDS: Final = 5.0
+"""How often an agent says that it is there."""
 
 
 class StatsdEvents:
@@ -68,9 +72,37 @@ class StatsdEvents:
             batch.incr(f"job.finished.{attempt.outcome.value}.{where}")
             batch.timing(f"job.seconds.{attempt.outcome.value}.{where}", job_seconds * 1000)
 
+    def seen(self, node: str, at: float) -> None:
+        """The agent of this node is there at this moment, in seconds since the epoch; 0: it goes."""
+        if self._client is not None:
+            self._client.gauge(f"agent.seen.{_part(node)}", at)
+
+
+class AgentSeen:
+    """Called at every look at the containers; tells once in a while that the agent of this node is there."""
+
+    def __init__(self, events: StatsdEvents, node: str) -> None:
+        self._events, self._node = events, node
+        self._not_before = 0.0
+
+    def __call__(self) -> None:
+        """It is there."""
+        if time.monotonic() >= self._not_before:
+            self._events.seen(self._node, time.time())
+            self._not_before = time.monotonic() + SEEN_SECONDS
+
+    def farewell(self) -> None:
+        """It goes, as it was told to: nobody need be woken."""
+        self._events.seen(self._node, 0)
+
 
 def _where(claim: Claim) -> str:
-    return f"{_UNSAFE.sub('_', claim.experiment_id)}.{_UNSAFE.sub('_', claim.node)}"
+    return f"{_part(claim.experiment_id)}.{_part(claim.node)}"
+
+
+def _part(name: str) -> str:
+    """A name as one part of a metric's name; parts are between dots."""
+    return _UNSAFE.sub("_", name)
 
 
 def _phase(result: CommandResult) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Iterable
 
 from jqueuer.model import Experiment
 from jqueuer.ports import ContainerRegistry
-from jqueuer.records import ServiceStatus
+from jqueuer.records import NodeStatus, ServiceStatus
 
 
 class LocalOrchestrator:
     """The :class:`~jqueuer.ports.Orchestrator` that writes requests into the container registry."""
 
-    def __init__(self, registry: ContainerRegistry) -> None:
+    def __init__(self, registry: ContainerRegistry, *, node: str = "") -> None:
         self._registry = registry
+        self._node = node or socket.gethostname()
 
     def create(self, experiment_id: str, description: Experiment, containers: int) -> None:
         """Create the service, or adopt the one that is there."""
@@ -42,6 +45,18 @@ class LocalOrchestrator:
 
     def nodes(self) -> None:
         """One machine has no nodes to share."""
+
+    def machines(self) -> tuple[NodeStatus, ...]:
+        """This machine; local containers reserve nothing."""
+        return (
+            NodeStatus(
+                name=self._node,
+                ready=True,
+                cpu_cores=float(os.cpu_count() or 1),
+                memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+                containers=sum(len(self._registry.observed(one)) for one in self._registry.requested()),
+            ),
+        )
 
     def problems(self, description: Experiment) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(why it cannot run here, what its user should know)."""

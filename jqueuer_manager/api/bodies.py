@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable
-from typing import IO, Final
+from typing import IO, Any, Final
 
 import structlog
 from flask import Request, Response, request
@@ -17,6 +16,9 @@ from jqueuer.units import format_size
 CHUNK_BYTES: Final = 64 * 1024
 DRAIN_BYTES: Final = 64 * 1024 * 1024
 DRAIN_SECONDS: Final = 10.0
+SMALL_BYTES: Final = 64 * 1024
+SMALL_SECONDS: Final = 10.0
+"""A body that may be no larger than this has come by then, or never will."""
 _SHOWN: Final = 100
 """So many characters of what was sent are repeated in a refusal."""
 
@@ -77,6 +79,8 @@ class Body(io.RawIOBase):
 def read_json(limit_bytes: int) -> bytes:
     """The body of a request that must be JSON."""
     require_media_type(frozenset({"application/json"}))
+    if limit_bytes <= SMALL_BYTES:
+        _hurry(request.environ, SMALL_SECONDS)
     return Body(request, limit_bytes).buffered().read()
 
 
@@ -97,17 +101,23 @@ def drain(response: Response) -> Response:
     is answered at once, and gets no thread for as long as it likes.
     """
     if response.status_code >= 400 and request.method not in {"GET", "HEAD", "OPTIONS"}:
-        stream, hurry = request.stream, getattr(request.environ.get("gunicorn.socket"), "hurry", None)
-        response.call_on_close(lambda: _read_to_end(stream, hurry))
+        stream, environ = request.stream, request.environ
+        response.call_on_close(lambda: _read_to_end(stream, environ))
     return response
 
 
-def _read_to_end(stream: IO[bytes], hurry: Callable[[float], None] | None) -> None:
+def _read_to_end(stream: IO[bytes], environ: dict[str, Any]) -> None:
     left_bytes = DRAIN_BYTES
     try:
-        if hurry is not None:  # the server's socket, if it knows how
-            hurry(DRAIN_SECONDS)
+        _hurry(environ, DRAIN_SECONDS)
         while left_bytes > 0 and (data := stream.read(CHUNK_BYTES)):
             left_bytes -= len(data)
     except Exception:
         _log.debug("the rest of a refused body broke off")
+
+
+def _hurry(environ: dict[str, Any], seconds: float) -> None:
+    """Give the client so many seconds to send what is read, if the server's socket knows how."""
+    hurry = getattr(environ.get("gunicorn.socket"), "hurry", None)
+    if hurry is not None:
+        hurry(seconds)

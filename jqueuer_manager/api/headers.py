@@ -9,10 +9,13 @@ from urllib.parse import urlsplit
 from flask import Response, request
 from werkzeug.exceptions import Forbidden
 
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Those that change nothing."""
+
 _ALWAYS: Final = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _DEFAULT: Final = {
@@ -31,7 +34,7 @@ def secure(response: Response) -> Response:
 
 def refuse_cross_site() -> None:
     """A page of another site may not send commands: browsers say where a request comes from, programs need not."""
-    if request.method in {"GET", "HEAD", "OPTIONS"}:
+    if request.method in SAFE_METHODS:
         return
     origin = request.headers.get("Origin")
     foreign = origin is not None and _place_of(origin) != request.host

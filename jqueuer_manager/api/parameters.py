@@ -66,6 +66,18 @@ class Query(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    @classmethod
+    def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """As pydantic's; the plain one is made once, because it is asked for at every request."""
+        if arguments or options:
+            return super().model_json_schema(*arguments, **options)
+        if cls not in _SCHEMAS:
+            _SCHEMAS[cls] = super().model_json_schema()
+        return _SCHEMAS[cls]
+
+
+_SCHEMAS: Final[dict[type[Query], dict[str, Any]]] = {}
+
 
 class ExperimentsQuery(Query):
     """Which experiments."""

@@ -25,11 +25,14 @@ class RefusedLogins:
         self._clock = clock
         self._lock = threading.Lock()
         self._seen: OrderedDict[str, tuple[float, int]] = OrderedDict()
+        self.total = 0
+        """Wrong tokens of all addresses since the manager was started."""
 
     def add(self, address: str) -> float:
         """Count another one; how many seconds the address has to wait, 0 while it has shown few."""
         place, now = _network_of(address), self._clock()
         with self._lock:
+            self.total += 1
             began_at, count = self._seen.get(place, (now, 0))
             if now - began_at >= WINDOW_SECONDS:
                 self._seen.pop(place, None)

@@ -52,6 +52,8 @@ class RabbitMQ:
 
     directory: Path
     port: int = field(default_factory=_free_port)
+    metrics_port: int | None = None
+    """Where it shows its metrics to Prometheus; nowhere where None."""
     _mark: str = field(default_factory=lambda: uuid4().hex)
     _mapper_port: int = field(default_factory=_free_port)
     _distribution_port: int = field(default_factory=_free_port)
@@ -79,11 +81,12 @@ class RabbitMQ:
     def _prepare(self) -> dict[str, str]:
         self.directory.mkdir(parents=True, exist_ok=True)
         configuration = self.directory / "rabbitmq.conf"
-        configuration.write_text(
-            f"listeners.tcp.local = 127.0.0.1:{self.port}\ndisk_free_limit.absolute = 1MB\nlog.console = true\n"
-        )
+        lines = [f"listeners.tcp.local = 127.0.0.1:{self.port}", "disk_free_limit.absolute = 1MB", "log.console = true"]
+        if self.metrics_port is not None:
+            lines += ["prometheus.tcp.ip = 127.0.0.1", f"prometheus.tcp.port = {self.metrics_port}"]
+        configuration.write_text("\n".join(lines) + "\n")
         plugins = self.directory / "enabled_plugins"
-        plugins.write_text("[].\n")
+        plugins.write_text("[].\n" if self.metrics_port is None else "[rabbitmq_prometheus].\n")
         return {
             "PATH": os.environ["PATH"],
             "HOME": str(self.directory),  # where the cookie of this node lies

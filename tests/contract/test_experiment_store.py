@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
+from redis import ResponseError
 
 from cautoscaler import Durations
 from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, connect
 from jqueuer.adapters.redis_store.connection import StoreClient
+from jqueuer.adapters.valkey import ValkeyServer
 from jqueuer.errors import NotFoundError, StoreUnavailableError
 from jqueuer.model import Experiment, Job, Task
 from jqueuer.records import Attempt, ExperimentRecord, JournalEntry
@@ -214,6 +217,17 @@ def test_a_deleted_experiment_leaves_nothing(store: RedisExperimentStore, client
     assert 0 < client.ttl("jq:deleted:t-1") <= 86_400
 
 
+def test_who_counts_something_of_an_experiment_that_was_just_deleted_does_not_bring_it_back(
+    store: RedisExperimentStore, client: StoreClient
+) -> None:
+    """Its controller looks at it meanwhile; it has to see that there is none, or its containers would stay."""
+    accepted(store, "sweep")
+    store.delete("sweep")
+    RedisJobLedger(client).record_scale("sweep", containers=3)
+    with pytest.raises(NotFoundError):
+        store.get("sweep")
+
+
 def test_a_deleted_experiment_is_told_from_one_that_was_never_here(store: RedisExperimentStore) -> None:
     accepted(store, "t-1")
     accepted(store, "t-2")
@@ -223,6 +237,19 @@ def test_a_deleted_experiment_is_told_from_one_that_was_never_here(store: RedisE
     assert store.was_deleted("t-1"), "however often it is deleted"
     assert not store.was_deleted("t-2")
     assert not store.was_deleted("nobody")
+
+
+def test_what_was_cleared_away_while_it_was_received_does_not_come_back(
+    store: RedisExperimentStore, client: StoreClient
+) -> None:
+    created(store, "t-1")
+    store.delete("t-1")
+    before = sorted(client.keys("*"))
+    with pytest.raises(NotFoundError, match="cleared away"):
+        store.accept("t-1")
+    with pytest.raises(NotFoundError):
+        store.amend("t-1", maximum=7)
+    assert sorted(client.keys("*")) == before
 
 
 def test_what_was_never_accepted_is_deleted_without_a_trace(store: RedisExperimentStore, client: StoreClient) -> None:
@@ -245,6 +272,27 @@ def test_the_first_use_of_a_key_stands_until_its_owner_gives_it_back(store: Redi
 def test_a_store_that_is_away_is_said_so() -> None:
     with pytest.raises(StoreUnavailableError, match="store does not answer"):
         RedisExperimentStore(connect("unix:///nowhere/valkey.sock")).get("t-1")
+
+
+def test_a_store_that_is_busy_with_a_long_script_is_away_for_that_time(
+    valkey: ValkeyServer, client: StoreClient
+) -> None:
+    limit = client.config_get("lua-time-limit")["lua-time-limit"]
+    client.config_set("lua-time-limit", 1)
+    endless = threading.Thread(target=_run_for_ever, args=(valkey.store_url,))
+    try:
+        endless.start()
+        with pytest.raises(StoreUnavailableError, match="BUSY"):
+            _ask_for_ever(client)
+    finally:
+        client.script_kill()
+        endless.join()
+        client.config_set("lua-time-limit", limit)
+
+
+def _run_for_ever(store_url: str) -> None:
+    with connect(store_url) as other, pytest.raises(ResponseError, match="killed"):
+        other.eval("while true do end", 0)
 
 
 def test_pages_can_be_of_one_owner_and_of_states_at_once(store: RedisExperimentStore) -> None:
@@ -277,3 +325,8 @@ def test_an_owners_experiments_count_from_their_receipt_until_they_have_ended(st
     store.settle("t-1")
     store.delete("t-2")
     assert (store.unfinished_of("alice"), store.unfinished_of("bob"), store.unfinished_of("carol")) == (0, 1, 0)
+
+
+def _ask_for_ever(client: StoreClient) -> None:
+    while True:
+        client.ping()

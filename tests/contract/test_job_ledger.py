@@ -327,9 +327,11 @@ def test_a_container_is_busy_since_its_job_was_claimed(world: World, client: Sto
     world.end(claim, "accomplished")
     (idle,) = registry.observed(X)
     assert (idle.state, idle.job, idle.busy_since) == (ContainerState.IDLE, None, None)
+    assert idle.claimed_at == claim.started_at, "so that one whose jobs are over at once is not thought to hang"
     world.claim("b", "c1")
     world.ledger.release(X, "c1")
-    assert registry.observed(X) == [idle]
+    (idle,) = registry.observed(X)
+    assert (idle.state, idle.job, idle.busy_since) == (ContainerState.IDLE, None, None)
 
 
 def test_jobs_are_paged_in_order_filtered_and_searched(world: World) -> None:

@@ -87,6 +87,40 @@ def test_what_goes_together_is_counted_apart_from_what_goes_alone(ledger: RedisJ
     assert ledger.counts(X) == Counts(queued=3)
 
 
+def run_out(ledger: RedisJobLedger, client: StoreClient, *job_ids: str) -> None:
+    """Their leases, one after the other."""
+    for job_id in job_ids:
+        client.zadd(f"{experiment_key(X)}:leases", {job_id: 0})
+        assert ledger.reap(X) == [job_id]
+
+
+def test_jobs_of_a_node_that_was_lost_are_not_held_to_blame_for_it(ledger: RedisJobLedger, client: StoreClient) -> None:
+    for _ in range(MOST):
+        for job_id in "abc":
+            claimed(ledger, job_id)
+        now_ms = float(client.hget("jq:clock", "steady"))
+        # None was renewed for most of a lease; the looks at them find one after the other.
+        client.zadd(f"{experiment_key(X)}:leases", dict.fromkeys("abc", now_ms + 1000.0))
+        run_out(ledger, client, "a", "b", "c")
+    assert ledger.counts(X) == Counts(queued=3)
+    assert ledger.job(X, "c").attempts[-1].reason == (
+        "its lease ran out, with those beside it: nothing on its node was heard of any more"
+    )
+
+
+def test_a_lease_that_runs_out_while_those_beside_it_are_renewed_counts_alone(
+    ledger: RedisJobLedger, client: StoreClient
+) -> None:
+    claimed(ledger, "b")
+    for _ in range(MOST - 1):
+        claimed(ledger, "a")
+        run_out(ledger, client, "a")
+    claimed(ledger, "a")
+    client.zadd(f"{experiment_key(X)}:leases", {"a": 0})
+    assert ledger.reap(X) == ["a"]
+    assert ledger.counts(X) == Counts(queued=1, running=1, failed=1)
+
+
 def test_suspects_run_one_at_a_time(ledger: RedisJobLedger) -> None:
     """So that the one which ends everything does it without the others at last, and they are accomplished meanwhile."""
     everything_ends(ledger, MOST, "a", "b")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, connect
+from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger, connect
 from jqueuer.adapters.valkey import ValkeyServer
 from jqueuer.model import Experiment, FailurePolicy, Job, Task
 from jqueuer.ports import Renewal
@@ -135,6 +135,22 @@ def test_a_back_off_ends_although_the_clock_was_set_back(store: Store, eventuall
     failed(ledger, claimed(ledger))
     store.set_clock(-HOUR, eventually)
     eventually(lambda: ledger.due(X) == ["a"], 20)
+
+
+def test_a_container_that_went_with_the_store_is_told_from_one_that_went_alone(store: Store, eventually: Wait) -> None:
+    """So that a power cut is not held against the one job that runs, the last of an experiment, say."""
+    ledger = store.ledger()
+    claim = claimed(ledger)
+    assert not ledger.store_went_too(X, "c1")
+    eventually(lambda: store.experiments.now() > claim.started_at + 2.1, 20)
+    store.server.kill()
+    store.server.start()
+    RedisContainerRegistry(store.client).forget(X, "c1")  # whoever asks has taken note of its end before
+    assert ledger.store_went_too(X, "c1")
+    ledger.release(X, "c1", together=True)
+    assert not ledger.store_went_too(X, "c1")
+    claimed(ledger)
+    assert not ledger.store_went_too(X, "c1")
 
 
 def test_who_could_not_renew_because_the_store_was_away_keeps_the_job(store: Store, eventually: Wait) -> None:

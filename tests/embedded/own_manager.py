@@ -20,6 +20,7 @@ class OwnManager:
 
     url: str
     log: Path
+    process: subprocess.Popen[bytes]
 
     @property
     def address(self) -> tuple[str, int]:
@@ -50,7 +51,7 @@ def own_manager(state_dir: Path, eventually: Eventually, **settings: str) -> Ite
     try:
         eventually(lambda: announcement.exists() or process.poll() is not None, 30)
         assert process.poll() is None, log.read_text()
-        yield OwnManager(json.loads(announcement.read_text())["url"], log)
+        yield OwnManager(json.loads(announcement.read_text())["url"], log, process)
     finally:
         process.terminate()
         try:

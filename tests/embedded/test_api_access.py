@@ -22,7 +22,11 @@ from jqueuer_manager.openness import is_loopback, warn_of_openness
 from jqueuer_manager.services import Services
 from tests.embedded.api_manager import ADMIN, AS_ADMIN, Manager, served
 
-OPEN = {"/healthz", "/readyz", "/api/v1/openapi.json"}
+PAGES = {"/", "/login", "/submit", "/experiments/1", "/experiments/1/jobs/1"}
+OPEN = {"/healthz", "/readyz", "/api/v1/openapi.json", *PAGES}
+SESSION = "/api/v1/session"
+OPEN_TO_WHAT_IS_RIGHT = {SESSION, "/static/1"}
+"""Open as well, though what is asked for here is not there, or not said."""
 METRICS = "jq_for-prometheus-alone"
 AGENTS = "jq_the-agents-own"
 
@@ -60,6 +64,7 @@ def app(services: Services) -> Flask:
         {"Authorization": f"Basic {ADMIN}"},
         {"Authorization": "Bearer"},
         {"Cookie": f"token={ADMIN}"},
+        {"Cookie": "jqueuer_token=jq_nobodys"},
         {"X-Forwarded-User": ADMINISTRATOR, "X-Real-Ip": "127.0.0.1"},
     ],
 )
@@ -70,6 +75,9 @@ def test_every_operation_but_health_and_document_asks_for_a_token(app: Flask, sh
         response = app.test_client().open(path, method=method, headers=shown)
         if path in OPEN:
             assert response.status_code == 200, path
+            continue
+        if path in OPEN_TO_WHAT_IS_RIGHT:
+            assert response.status_code not in {401, 403, 429}, path
             continue
         asked.add((method, path))
         assert (response.status_code in {401, 429}, response.content_type) == (True, "application/problem+json"), path
@@ -98,7 +106,7 @@ def test_the_document_says_what_every_operation_takes_and_how_it_refuses(app: Fl
     for path, item in document["paths"].items():
         for method, operation in item.items():
             where = f"{method} {path}"
-            if path in OPEN:
+            if path in OPEN | {SESSION}:
                 assert operation["security"] == [], where
                 continue
             scheme = "agentToken" if path.startswith("/api/v1/agents") else "token"
@@ -268,3 +276,13 @@ def test_wrong_tokens_of_agents_are_logged_with_their_address_and_not_without_en
     said = [entry for entry in logged if entry["event"] == "a wrong agents' token was shown"]
     assert [entry["address"] for entry in said] == ["127.0.0.1"] * 3
     assert "guess" not in str(logged)
+
+
+@pytest.mark.parametrize("name", ["admin_token", "agent_token", "metrics_token"])
+def test_a_secret_that_can_be_guessed_is_warned_of_but_for_what_it_is(services: Services, name: str) -> None:
+    with capture_logs() as logged:
+        warn_of_openness(Settings(admin_token=SecretStr(ADMIN)), services.tokens)
+        assert logged == []
+        warn_of_openness(Settings(**{"admin_token": SecretStr(ADMIN), name: SecretStr("swordfish")}), services.tokens)
+    assert [entry["event"].partition(":")[0] for entry in logged] == [f"JQUEUER_{name.upper()} can be guessed"]
+    assert "swordfish" not in str(logged)

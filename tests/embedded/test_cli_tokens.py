@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,11 @@ def test_an_embedded_systems_tokens_are_its_owners_alone(system: System) -> None
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert len(file.read_text().strip()) > 40
     assert system.embedded.token_file.read_text() == f"{system.embedded.token}\n"
+
+
+def test_what_an_embedded_system_keeps_is_its_owners_alone(own_system: Callable[[], System]) -> None:
+    """Descriptions with their environment, logs and outputs are for who has a token, not for who has an account."""
+    assert stat.S_IMODE(own_system().embedded.state_dir.stat().st_mode) == 0o700
 
 
 def test_an_embedded_systems_tokens_are_in_no_argument_and_no_log(system: System) -> None:

@@ -9,13 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import structlog
 
-from jqueuer.adapters.celery_queue import celery_app, job_queue, queue_name
+from jqueuer.adapters.celery_queue import CeleryJobQueue, celery_app, job_queue, queue_name
 from jqueuer.adapters.redis_store import RedisContainerRegistry, connect
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.valkey import ValkeyServer
 from jqueuer.errors import EngineUnavailableError
 from jqueuer.scheduling import Node
+from jqueuer.signing import MessageSigner
 from jqueuer.states import AttemptOutcome
 from jqueuer_manager.adapters.local_orchestrator import LocalOrchestrator
 from jqueuer_manager.loop import ControlLoop
@@ -186,6 +188,23 @@ def test_who_finds_no_room_waits_and_is_told_for_whom(manager: Manager, eventual
         loop.stop()
 
 
+def test_the_control_loop_outlives_whatever_the_store_answers(
+    manager: Manager, client: StoreClient, eventually: Wait
+) -> None:
+    """Nobody else would look after the experiments, and nobody would see that it is gone."""
+    client.set("jq:active", "no set")
+    loop = ControlLoop(manager.services)
+    with structlog.testing.capture_logs() as told:
+        loop.start()
+        try:
+            eventually(lambda: told)
+            client.delete("jq:active")
+            first = manager.submit_jobs(4, "containers: {min: 2, max: 2}")
+            eventually(lambda: containers(manager, first)["requested"] == 2)
+        finally:
+            loop.stop()
+
+
 def containers(manager: Manager, experiment_id: str) -> dict[str, object]:
     found: dict[str, object] = manager.api.experiment(experiment_id)["containers"]
     return found
@@ -219,6 +238,24 @@ def test_what_had_an_attempt_is_handed_out_first_from_a_rebuilt_queue_too(
     # Nobody worked on them: to the controller their messages are lost.
     eventually(lambda: shell.look() or manager.services.queue.length(experiment_id))
     assert take_all(valkey, experiment_id) == ["j2", "j0", "j1"]
+
+
+def test_a_job_that_is_queued_again_while_the_broker_is_away_is_handed_out_first_when_it_is_back(
+    manager: Manager, tmp_path: Path, eventually: Wait
+) -> None:
+    """Not last, when the queue is empty and somebody notices that its message is missing."""
+    with ValkeyServer(tmp_path / "broker") as broker:
+        queue = CeleryJobQueue(celery_app(broker.broker_url), MessageSigner(""))
+        experiment_id = manager.submit_jobs(3)
+        shell = Shell(replace(manager.services, queue=queue), experiment_id)
+        shell.look()
+        broker.kill()
+        shell.look()
+        manager.run(experiment_id, "j2", outcome=AttemptOutcome.FAILED, retry=True)
+        shell.look()
+        broker.start()
+        eventually(lambda: shell.look() or not manager.services.ledger.delayed(experiment_id))
+        assert take_all(broker, experiment_id) == ["j2", "j0", "j1", "j2"]
 
 
 def take_all(valkey: ValkeyServer, experiment_id: str) -> list[str]:

@@ -19,7 +19,7 @@ from tests.embedded.own_manager import OwnManager, own_manager
 LIMIT = 32
 AT_ONCE = 16
 """Requests that are worked on at the same time."""
-SUBMISSIONS = 4
+SUBMISSIONS = LOGINS = 4
 """An eighth of the limit."""
 
 Begin = Callable[..., socket.socket]
@@ -155,6 +155,17 @@ def test_who_was_refused_is_told_so_before_its_body_has_come_and_keeps_nobody_wa
         assert answer.readline() == b"HTTP/1.1 404 NOT FOUND\r\n"
         connection.sendall(b" " * 999 + b"GET /healthz HTTP/1.1\r\nHost: m\r\n\r\n")
         assert any(line.endswith(b"HTTP/1.1 200 OK\r\n") for line in answer)
+
+
+def test_logins_that_are_never_finished_keep_no_question_waiting(manager: OwnManager, begin: Begin) -> None:
+    """Of them alone a body is read before anybody knows whose it is."""
+    begun = [begin("POST", "/api/v1/session", "application/json") for _ in range(AT_ONCE)]
+    assert get(manager).status_code == 200
+    for connection in begun:
+        connection.sendall(b" " * 999)
+    answers = [connection.recv(12) for connection in begun]
+    assert set(answers) == {b"HTTP/1.1 422", b"HTTP/1.1 503"}  # "{   …" is no JSON
+    assert answers.count(b"HTTP/1.1 422") == LOGINS
 
 
 def test_connections_that_their_clients_do_not_end_hold_nobody_up(manager: OwnManager) -> None:

@@ -84,3 +84,11 @@ def test_an_empty_list_allows_no_image() -> None:
 
 def test_all_images_are_allowed_unless_somebody_says_otherwise() -> None:
     assert not_allowed(Experiment(image="any.example/thing"), Settings()) == []
+
+
+@pytest.mark.parametrize("image", ["0" * 64, DIGEST])
+def test_an_id_is_no_name_and_names_any_image_that_a_node_has(image: str) -> None:
+    """Docker takes both for the id of a local image, be it the private one of somebody else."""
+    assert Experiment(image=image).image == image
+    assert image_allowed(image, ("busybox", "*"))
+    assert not image_allowed(image, ("docker.io/library/*", "sha256", "*/*", "0*"))

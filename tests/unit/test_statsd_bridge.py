@@ -57,20 +57,20 @@ def test_an_agents_events_become_metrics(bridge: Bridge, eventually: Eventually)
         events.started(claim)
         events.finished(claim, attempt)
     done, task = f'{WHERE},outcome="accomplished"', f'{WHERE},outcome="accomplished",phase="task"'
-    eventually(lambda: f"jqueuer_agent_job_seconds_count{{{done}}} 2.0" in lines(bridge), 10)
+    eventually(lambda: f"jqueuer_agent_job_duration_seconds_count{{{done}}} 2.0" in lines(bridge), 10)
     assert {
         f"jqueuer_agent_jobs_started_total{{{WHERE}}} 2.0",
         f"jqueuer_agent_jobs_finished_total{{{done}}} 2.0",
-        f"jqueuer_agent_job_seconds_sum{{{done}}} 5.0",
-        f"jqueuer_agent_command_seconds_sum{{{task}}} 91.0",
-        f"jqueuer_agent_command_seconds_count{{{task}}} 4.0",
-        f'jqueuer_agent_command_seconds_count{{{WHERE},outcome="failed",phase="post-job"}} 2.0',
-        "# TYPE jqueuer_agent_command_seconds histogram",
+        f"jqueuer_agent_job_duration_seconds_sum{{{done}}} 5.0",
+        f"jqueuer_agent_command_duration_seconds_sum{{{task}}} 91.0",
+        f"jqueuer_agent_command_duration_seconds_count{{{task}}} 4.0",
+        f'jqueuer_agent_command_duration_seconds_count{{{WHERE},outcome="failed",phase="post-job"}} 2.0',
+        "# TYPE jqueuer_agent_command_duration_seconds histogram",
         "# TYPE jqueuer_agent_jobs_finished_total counter",
     } <= lines(bridge)
     outcome = 'outcome="accomplished"'
     buckets = {
-        bound: f'jqueuer_agent_command_seconds_bucket{{experiment="sweep-abc123",le="{bound}",'
+        bound: f'jqueuer_agent_command_duration_seconds_bucket{{experiment="sweep-abc123",le="{bound}",'
         f'node="node_example_org",{outcome},phase="task"}} {count:.1f}'
         for bound, count in (("0.25", 0), ("0.5", 2), ("1", 2), ("30", 2), ("60", 4), ("+Inf", 4))
     }

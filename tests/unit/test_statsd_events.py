@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import socket
+import time
 
 from jqueuer.model import Job, Task
 from jqueuer.records import Attempt, Claim, CommandResult
 from jqueuer.states import AttemptOutcome
-from jqueuer_agent.adapters.statsd_events import StatsdEvents
+from jqueuer_agent.adapters.statsd_events import AgentSeen, StatsdEvents
 
 CLAIM = Claim(
     experiment_id="sweep-abc123",
@@ -52,6 +53,21 @@ def test_events_carry_phase_outcome_experiment_node_and_duration() -> None:
         f"jqueuer.job.finished.failed.{where}:1|c",
         f"jqueuer.job.seconds.failed.{where}:2500.000000|ms",
     ]
+
+
+def test_an_agent_says_that_it_is_there_once_in_a_while_and_that_it_goes() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(10)
+        before, seen = time.time(), AgentSeen(StatsdEvents("127.0.0.1", server.getsockname()[1]), "node.example.org")
+        seen()
+        seen()  # at every look at the containers, which are many
+        seen.farewell()
+        first, last = server.recv(4096).decode(), server.recv(4096).decode()
+    name, _, value = first.removesuffix("|g").partition(":")
+    assert name == "jqueuer.agent.seen.node_example_org"
+    assert before <= float(value) <= time.time()
+    assert last == "jqueuer.agent.seen.node_example_org:0|g"
 
 
 def test_without_a_host_nothing_is_sent() -> None:

@@ -36,7 +36,7 @@ def test_names_have_base_units_and_only_bounded_labels() -> None:
         assert set(rule.labels) <= {"experiment", "outcome", "node", "phase"}
         assert rule.name.endswith("_total" if rule.match_metric_type is Kind.COUNTER else "_seconds")
         assert rule.help
-        assert mapping.ttl(rule) == 86_400
+        assert mapping.ttl(rule) == (3600 if set(rule.labels) == {"node"} else 86_400)
 
 
 def test_the_mapping_keeps_to_what_the_official_exporter_accepts() -> None:

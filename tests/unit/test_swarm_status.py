@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from jqueuer.records import ContainerStatus
 from jqueuer.states import ContainerState
-from jqueuer_manager.adapters.swarm.facts import Machine, Task, nodes_of
+from jqueuer_manager.adapters.swarm.facts import Machine, Task, node_statuses, nodes_of
 from jqueuer_manager.adapters.swarm.status import Look, status_of
 
 NOW = 1000.0
@@ -152,3 +154,21 @@ def test_what_others_reserve_is_told_apart_from_experiments() -> None:
     tasks.append({"NodeID": "n1", "Spec": {"ContainerSpec": {}}})
     [node] = nodes_of([READY, DOWN], tasks)
     assert (node.name, node.cpu_cores, node.foreign_cpu_cores, node.foreign_memory_bytes) == ("node1", 2, 0.75, 200)
+    assert [one.name for one in node_statuses([DOWN, READY], tasks)] == ["node1", "node2"]
+    first, second = node_statuses([READY, DOWN], tasks)
+    assert (first.ready, first.reserved_cpu_cores, first.reserved_memory_bytes, first.containers) == (
+        True,
+        1.75,
+        300,
+        1,
+    )
+    assert (second.ready, second.reserved_cpu_cores, second.containers) == (False, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("state", "availability", "condition"),
+    [("ready", "active", ""), ("ready", "drain", "drain"), ("ready", "pause", "pause"), ("down", "active", "down")],
+)
+def test_a_node_that_takes_no_containers_says_why(state: str, availability: str, condition: str) -> None:
+    machine = Machine.read({"ID": "n1", "Spec": {"Availability": availability}, "Status": {"State": state}})
+    assert (machine.usable, machine.condition) == (not condition, condition)

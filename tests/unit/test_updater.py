@@ -149,6 +149,35 @@ def test_a_manager_that_dies_gives_its_job_back_and_takes_its_container_with_it(
     assert world.states().keys() == world.managers.keys() - {victim}
 
 
+class Outlived:
+    """Containers that outlive their agents."""
+
+    farewell_seconds = 0.0
+
+    def list(self) -> list[ContainerHandle]:
+        return [ContainerHandle(id=name, experiment_id=X, draining=False) for name in ("c1", "c2")]
+
+    def ready(self, handle: ContainerHandle) -> None: ...
+
+    def end(self, handle: ContainerHandle, *, planned: bool) -> None: ...
+
+    def leave(self, handle: ContainerHandle) -> None: ...
+
+
+def test_jobs_that_an_agent_left_behind_together_are_not_to_blame_for_its_deaths(world: World) -> None:
+    """However often it dies; one that was there alone may be the reason."""
+    world.ledger = RedisJobLedger(world.client, max_lost_attempts=2)
+    for _ in range(2):
+        for container_id, job_id in (("c1", "a"), ("c2", "b")):
+            assert world.ledger.claim(X, job_id, container=container_id, node="node1") is not None
+        world.updater(Outlived()).update()
+    assert [world.ledger.job(X, job_id).state for job_id in "ab"] == [JobState.QUEUED] * 2
+    for _ in range(2):
+        assert world.ledger.claim(X, "c", container="c1", node="node1") is not None
+        world.updater(Outlived()).update()
+    assert world.ledger.job(X, "c").state is JobState.FAILED
+
+
 def test_a_look_that_fails_does_not_end_the_loop(world: World, local: LocalContainers) -> None:
     world.registry.request(X, 1)
     updater, stop, failures = world.updater(local), threading.Event(), [OSError("no more processes")]

@@ -12,6 +12,8 @@ Keys, where ``X`` is ``jq:x:<experiment id>``::
     jq:version                how all of this is written            X:measured   hash  counts and sums of durations
     jq:deleted:<id>           it was here, for a day                X:job:<id>   hash  spec, state, token, attempts
                                                                     X:journal    list of decisions
+                                                                    X:history    list of points to draw
+                                                                    X:spans      list of the latest ended attempts
                                                                     X:containers hash  id → status
                                                                     X:draining   set   ids of given-up containers
 

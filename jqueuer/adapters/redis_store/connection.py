@@ -14,8 +14,8 @@ from jqueuer.adapters import tls
 from jqueuer.errors import StoreUnavailableError
 
 _UNREACHABLE = (redis.ConnectionError, redis.TimeoutError, redis.exceptions.BusyLoadingError)
-_TAKES_NOTHING = ("MISCONF", "OOM", "READONLY", "NOREPLICAS")
-"""Refusals that pass: its disk or its memory is full, or it is becoming the first of its replicas."""
+_TAKES_NOTHING = ("MISCONF", "OOM", "READONLY", "NOREPLICAS", "MASTERDOWN", "BUSY ")
+"""Refusals that pass: its disk or memory is full, its replicas change their roles, or a script takes long."""
 
 
 class _Pipeline(Pipeline):

@@ -37,3 +37,22 @@ FORGET_KEY = """
 local value = redis.call('GET', KEYS[1])
 if value and string.sub(value, -#ARGV[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 """
+
+ACCEPT = """
+-- KEYS: hash, all experiments, active set, receiving set; ARGV: id, the new state. Only what is there: one that was
+-- cleared away by a second manager meanwhile does not come back as half of one.
+local created = redis.call('HGET', KEYS[1], 'created_at')
+if not created then return 0 end
+redis.call('HSET', KEYS[1], 'state', ARGV[2])
+redis.call('ZADD', KEYS[2], created, ARGV[1])
+redis.call('SADD', KEYS[3], ARGV[1])
+redis.call('SREM', KEYS[4], ARGV[1])
+return 1
+"""
+
+AMEND = """
+-- KEYS: hash; ARGV: fields and values. Nothing comes back to life by it.
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], unpack(ARGV))
+return 1
+"""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from jqueuer.adapters.redis_store.connection import StoreClient
-from jqueuer.adapters.redis_store.experiment_scripts import FORGET_KEY, MOVE_EXPERIMENT, SETTLE
+from jqueuer.adapters.redis_store.experiment_scripts import ACCEPT, AMEND, FORGET_KEY, MOVE_EXPERIMENT, SETTLE
+from jqueuer.adapters.redis_store.history import History
 from jqueuer.errors import NotFoundError
 from jqueuer.model import ContainerLimits, Experiment
-from jqueuer.records import ExperimentRecord, JournalEntry
+from jqueuer.records import ExperimentRecord, HistoryPoint, JournalEntry
 from jqueuer.states import ExperimentState
 
 STORE_VERSION: Final = 2
@@ -50,9 +52,12 @@ class RedisExperimentStore:
     def __init__(self, client: StoreClient, *, journal_entries: int = 5000) -> None:
         self._client = client
         self._journal_entries = journal_entries
+        self._accept = client.register_script(ACCEPT)
+        self._amend = client.register_script(AMEND)
         self._move = client.register_script(MOVE_EXPERIMENT)
         self._settle = client.register_script(SETTLE)
         self._forget_key = client.register_script(FORGET_KEY)
+        self._history = History(client)
 
     def create(self, record: ExperimentRecord) -> None:
         """Remember a new experiment, unseen until it is accepted."""
@@ -79,19 +84,18 @@ class RedisExperimentStore:
             batch.execute()
 
     def accept(self, experiment_id: str) -> None:
-        """Make it visible and running."""
-        created_at = self._client.hget(experiment_key(experiment_id), "created_at")
-        with self._client.pipeline() as batch:
-            batch.hset(experiment_key(experiment_id), "state", ExperimentState.RUNNING.value)
-            batch.zadd(EXPERIMENTS, {experiment_id: float(created_at)})
-            batch.sadd(ACTIVE, experiment_id)
-            batch.srem(RECEIVING, experiment_id)
-            batch.execute()
+        """Make it visible and running; :class:`NotFoundError` if it was cleared away meanwhile."""
+        keys = [experiment_key(experiment_id), EXPERIMENTS, ACTIVE, RECEIVING]
+        if not self._accept(keys=keys, args=[experiment_id, ExperimentState.RUNNING.value]):
+            raise NotFoundError(
+                f"the experiment {experiment_id!r} was cleared away while it was received; send it again"
+            )
 
     def get(self, experiment_id: str) -> ExperimentRecord:
         """The record; :class:`NotFoundError` if there is none."""
         fields = self._client.hgetall(experiment_key(experiment_id))
-        if not fields or fields.get("state") == ExperimentState.RECEIVING.value:
+        # Whoever counted something while it was deleted may have left a field or two.
+        if "description" not in fields or fields.get("state") == ExperimentState.RECEIVING.value:
             raise NotFoundError(f"there is no experiment {experiment_id!r}")
         return _record(fields)
 
@@ -110,6 +114,11 @@ class RedisExperimentStore:
             for experiment_id in ids[offset : offset + limit]:
                 batch.hgetall(experiment_key(experiment_id))
             return [_record(fields) for fields in batch.execute() if fields], len(ids)
+
+    def count_by_state(self) -> dict[ExperimentState, int]:
+        """How many accepted experiments are in each state."""
+        states = (state for state, _ in self._states_and_owners(self._client.zrange(EXPERIMENTS, 0, -1)))
+        return dict(Counter(ExperimentState(state) for state in states if state is not None))
 
     def active(self) -> list[str]:
         """Ids of experiments that are not settled."""
@@ -170,8 +179,8 @@ class RedisExperimentStore:
         changes = {"deadline_at": deadline_at, "minimum": minimum, "maximum": maximum}
         fields: dict[str, float | int] = {name: value for name, value in changes.items() if value is not None}
         if fields:
-            self.get(experiment_id)
-            self._client.hset(experiment_key(experiment_id), mapping=fields)
+            arguments = [part for field in fields.items() for part in field]
+            self._amend(keys=[experiment_key(experiment_id)], args=arguments)
         return self.get(experiment_id)
 
     def set_published(self, experiment_id: str, count: int) -> None:
@@ -191,6 +200,14 @@ class RedisExperimentStore:
         lines = self._client.lrange(f"{experiment_key(experiment_id)}:journal", -limit, -1)
         return [JournalEntry.model_validate_json(line) for line in lines]
 
+    def record_point(self, experiment_id: str, point: HistoryPoint, *, at_once: bool = False) -> float:
+        """Remember how it stands; the seconds until the next point is due."""
+        return self._history.record(experiment_key(experiment_id), point, at_once=at_once)
+
+    def history(self, experiment_id: str) -> list[HistoryPoint]:
+        """The points that are kept."""
+        return self._history.points(experiment_key(experiment_id))
+
     def delete(self, experiment_id: str) -> None:
         """Forget the experiment: first from the lists, then its jobs a batch at a time."""
         base = experiment_key(experiment_id)
@@ -207,7 +224,7 @@ class RedisExperimentStore:
             ids = self._client.zrange(f"{base}:order", start, start + _DELETE_BATCH - 1)
             self._client.unlink(*(f"{base}:job:{job_id}" for job_id in ids))
         suffixes = ["order", "leases", "due", "busy", "journal", "containers", "draining", "queued", "running"]
-        suffixes += ["accomplished", "failed", "cancelled", "busy_since", "measured"]
+        suffixes += ["accomplished", "failed", "cancelled", "busy_since", "measured", "history", "spans"]
         lanes = [f"{lane}:{suffix}" for lane in (base, f"{base}:post") for suffix in suffixes]
         with self._client.pipeline() as batch:
             batch.unlink(*lanes, f"{base}:post:job:@post", base)
@@ -231,6 +248,10 @@ class RedisExperimentStore:
     def forget_key(self, key: str, experiment_id: str) -> None:
         """The key may be used again, if this experiment stands for it."""
         self._forget_key(keys=[f"jq:key:{key}"], args=[experiment_id])
+
+    def memory_bytes(self) -> int:
+        """Memory that the server has allocated."""
+        return int(self._client.info("memory")["used_memory"])
 
     def now(self) -> float:
         """The server's clock."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -9,11 +10,12 @@ from cautoscaler.measured import Bucket, Concurrency, Durations, Measured, bucke
 from jqueuer.adapters.redis_store.clock import CLOCK, READING, ahead_ms, paced
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.experiments import RedisExperimentStore, experiment_key
+from jqueuer.adapters.redis_store.history import ended_spans, running_spans
 from jqueuer.adapters.redis_store.scripts import ADD, CLAIM, COUNTS, DUE, FINISH, HEDGE, MOVE_MANY, REAP, RELEASE, RENEW
 from jqueuer.errors import ConflictError, NotFoundError
 from jqueuer.model import POST_JOB_ID, Experiment, Job, effective_job
 from jqueuer.ports import Renewal
-from jqueuer.records import Attempt, Claim, Counts, JobPage, JobRecord, Statistics
+from jqueuer.records import Activity, Attempt, Claim, Counts, JobPage, JobRecord, Span, Statistics
 from jqueuer.states import JobState
 
 _BATCH: Final = 1000
@@ -22,9 +24,12 @@ _STATES: Final = tuple(state.value for state in JobState)
 _LEASE_RAN_OUT: Final = "its lease ran out: the container manager was not heard of any more"
 _CONTAINER_GONE: Final = "its container is gone"
 _ALL_GONE: Final = "its container is gone, with all that ran beside it"
+_NODE_GONE: Final = "its lease ran out, with those beside it: nothing on its node was heard of any more"
 _ENDS_OF_ALL: Final = 4
 """A job may be there so many times more often when everything goes at once than when its container goes alone."""
 _SUSPECT_PAUSE_MS: Final = 5000
+_UPTIME_SECONDS: Final = 1.0
+"""So exactly the store says how long it has been up."""
 _SLOWER: Final = "another copy was faster"
 
 
@@ -167,6 +172,12 @@ class RedisJobLedger:
             }
         )
 
+    def activity(self, experiment_id: str) -> Activity:
+        """When a job was last claimed, and when an attempt last ended by itself."""
+        found = self._client.hmget(experiment_key(experiment_id), "claimed_ms", "ended_ms")
+        claimed_at, ended_at = (None if value is None else float(value) / 1000 for value in found)
+        return Activity(claimed_at=claimed_at, ended_at=ended_at)
+
     def measured(self, experiment_id: str) -> Measured:
         """What is known of the jobs' durations; without the start delay."""
         sums: dict[str, dict[int, Bucket]] = {"d": {}, "c": {}, "u": {}}
@@ -183,6 +194,14 @@ class RedisJobLedger:
             unsuccessful=unsuccessful.count,
             unsuccessful_seconds=unsuccessful.seconds,
         )
+
+    def spans(self, experiment_id: str, *, since: float = 0.0) -> list[Span]:
+        """The latest attempts that have ended, and those that run."""
+        base, post = _keys(experiment_id)[1], _keys(experiment_id, POST_JOB_ID)[1]
+        running = [*running_spans(self._client, base), *running_spans(self._client, post)]
+        # The ended ones are read last and win: an attempt may end between the two looks.
+        known = {(span.job, span.attempt): span for span in (*running, *ended_spans(self._client, base, since))}
+        return sorted(known.values(), key=lambda span: (span.started_at, span.job, span.attempt))
 
     def record_scale(self, experiment_id: str, *, up: int = 0, down: int = 0, containers: int = 0) -> None:
         """Count scale actions and remember the peak."""
@@ -234,8 +253,10 @@ class RedisJobLedger:
         found: list[str] = []
         for lane in dict.fromkeys((_keys(experiment_id)[1], _keys(experiment_id, POST_JOB_ID)[1])):
             ids = self._client.zrange(f"{lane}:queued", start, start + count - 1)
-            waiting = set(self._client.zrangebyscore(f"{lane}:due", "-inf", "+inf"))
-            found += [job_id for job_id in ids if job_id not in waiting]
+            with self._client.pipeline(transaction=False) as batch:
+                for job_id in ids:
+                    batch.zscore(f"{lane}:due", job_id)
+                found += [job_id for job_id, due_ms in zip(ids, batch.execute(), strict=True) if due_ms is None]
         return found
 
     def requeued(self, experiment_id: str, job_ids: Sequence[str]) -> set[str]:
@@ -255,7 +276,8 @@ class RedisJobLedger:
 
     def reap(self, experiment_id: str, limit: int = _BATCH) -> list[str]:
         """Re-queue the jobs whose lease ran out."""
-        return self._in_both_lanes(experiment_id, self._reap, [limit, self._max_lost, _LEASE_RAN_OUT])
+        arguments = (limit, self._max_lost, _LEASE_RAN_OUT, self._lease_ms, _NODE_GONE, _ENDS_OF_ALL * self._max_lost)
+        return self._in_both_lanes(experiment_id, self._reap, arguments)
 
     def release(self, experiment_id: str, container: str | None = None, *, together: bool = False) -> list[str]:
         """Re-queue the job of a container known to be gone, or all running ones."""
@@ -269,7 +291,15 @@ class RedisJobLedger:
         held: str | None = self._client.hget(f"{experiment_key(experiment_id)}:busy", container)
         return held
 
-    def _in_both_lanes(self, experiment_id: str, script: Any, arguments: list[str | int]) -> list[str]:
+    def store_went_too(self, experiment_id: str, container: str) -> bool:
+        """Whether the store's server was started anew since the container claimed the job that it holds."""
+        job_id, (seconds, _) = self.job_of(experiment_id, container), self._client.time()
+        started_at = float(seconds) - int(self._client.info("server")["uptime_in_seconds"]) - _UPTIME_SECONDS
+        found = self._client.hgetall(f"{_keys(experiment_id, job_id)[1]}:job:{job_id}") if job_id else {}
+        attempts = (Attempt.model_validate_json(found[name]) for name in found if name.startswith("a:"))
+        return max((one.started_at for one in attempts if one.container == container), default=math.inf) < started_at
+
+    def _in_both_lanes(self, experiment_id: str, script: Any, arguments: Sequence[str | int]) -> list[str]:
         jobs = script(keys=_keys(experiment_id), args=arguments)
         post = script(keys=_keys(experiment_id, POST_JOB_ID), args=arguments)
         return [*jobs, *post]

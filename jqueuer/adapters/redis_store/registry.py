@@ -59,6 +59,7 @@ class RedisContainerRegistry:
         """A container is gone; its lifetime is added up. Later calls for the same one change nothing."""
         base = experiment_key(experiment_id)
         self._client.srem(f"{base}:draining", container_id)
+        self._client.hdel(f"{base}:busy_since", container_id)
         value = self._client.hget(f"{base}:containers", container_id)
         if value is None or not self._client.hdel(f"{base}:containers", container_id):
             return
@@ -70,12 +71,13 @@ class RedisContainerRegistry:
     def forget(self, experiment_id: str, container_id: str) -> None:
         """A container died with its engine, nobody knows when: its lifetime is not counted."""
         self._client.srem(f"{experiment_key(experiment_id)}:draining", container_id)
-        self._client.hdel(f"{experiment_key(experiment_id)}:containers", container_id)
+        for suffix in ("containers", "busy_since"):
+            self._client.hdel(f"{experiment_key(experiment_id)}:{suffix}", container_id)
 
 
 def _with_job(status: ContainerStatus, job: str | None, since_ms: str | None) -> ContainerStatus:
-    if job is None:
-        return status
-    state = status.state if status.state is ContainerState.DRAINING else ContainerState.BUSY
     since = None if since_ms is None else float(since_ms) / 1000
-    return status.model_copy(update={"job": job, "state": state, "busy_since": since})
+    if job is None:
+        return status if since is None else status.model_copy(update={"claimed_at": since})
+    state = status.state if status.state is ContainerState.DRAINING else ContainerState.BUSY
+    return status.model_copy(update={"job": job, "state": state, "busy_since": since, "claimed_at": since})

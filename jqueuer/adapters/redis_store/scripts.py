@@ -7,9 +7,11 @@ steady clock, what is told to people is of the server's; both in milliseconds.
 from __future__ import annotations
 
 from jqueuer.adapters.redis_store.clock import LUA
+from jqueuer.adapters.redis_store.history import SPAN
 
 _PRELUDE = (
     LUA
+    + SPAN
     + """
 local x, lane = KEYS[1], KEYS[2]
 local function job_key(id) return lane .. ':job:' .. id end
@@ -43,7 +45,6 @@ local function lease_of(run, token) return run.copies and run.id .. ' ' .. token
 local function leave(run, token, final)
   redis.call('ZREM', lane .. ':leases', lease_of(run, token))
   redis.call('HDEL', x .. ':busy', run.holders[token])
-  redis.call('HDEL', x .. ':busy_since', run.holders[token])
   redis.call('HDEL', run.job, 's:' .. token)
   run.holders[token] = nil
   if next(run.holders) then
@@ -64,6 +65,7 @@ local function close(run, token, outcome, reason, at_ms)
   attempt['outcome'] = outcome
   attempt['reason'] = reason
   attempt['finished_at'] = attempt['started_at'] + seconds
+  span(run, attempt, attempt['finished_at'], outcome)
   redis.call('HSET', run.job, 'a:' .. token, cjson.encode(attempt))
   return seconds
 end
@@ -76,14 +78,14 @@ local function cancelled() return redis.call('HGET', x, 'state') == 'cancelled' 
 -- The container went away under a running job: not the job's failure, but not for ever either. 'blame' counts such
 -- losses, apart for those where much went away at once: a job that was there then is hardly the reason, unless it is
 -- there every time. Returns whether another copy goes on.
-local function lose(run, token, at_ms, blame, most, reason)
+local function lose(run, token, at_ms, blame, most, reason, outcome)
   local times = redis.call('HINCRBY', run.job, blame, 1)
   local too_often = times >= most
   if too_often then
     reason = reason .. string.format('; that was the case %d times, so it is not run again', times)
   end
   sum('killed', 1)
-  measure('u', close(run, token, 'lost', reason, at_ms))
+  measure('u', close(run, token, outcome or 'lost', reason, at_ms))
   if leave(run, token, too_often) then return true end
   if cancelled() then move(run.id, 'running', 'cancelled')
   elseif too_often or run.spent then move(run.id, 'running', 'failed')
@@ -172,6 +174,7 @@ local attempt = cjson.encode({number = token, container = ARGV[2], node = ARGV[3
 local busy = redis.call('ZCARD', lane .. ':leases')
 redis.call('HSET', job, 'container', ARGV[2], 'a:' .. token, attempt, 's:' .. token, now, 'busy', busy)
 sum('attempts', 1)
+redis.call('HSET', x, 'claimed_ms', begun)
 return {token, begun, found[3]}
 """
 )
@@ -200,10 +203,13 @@ sum('tasks', ARGV[9])
 sum('task_seconds', ARGV[10])
 local outcome = ARGV[3]
 if outcome == 'killed' then
-  lose(run, token, now, 'lost', tonumber(ARGV[8]), '')
+  lose(run, token, now, 'lost', tonumber(ARGV[8]), '', outcome)
   redis.call('HSET', job, 'a:' .. token, ARGV[4])
   return redis.call('HGET', job, 'state')
 end
+redis.call('HSET', x, 'ended_ms', wall_ms())
+local begun = cjson.decode(redis.call('HGET', job, 'a:' .. token))
+span(run, begun, begun['started_at'] + ARGV[11], outcome)
 redis.call('HSET', job, 'a:' .. token, ARGV[4])
 if outcome == 'accomplished' then
   measure('d:' .. ARGV[12], ARGV[11])
@@ -237,15 +243,32 @@ return redis.call('HGET', job, 'state')
 REAP = (
     _PRELUDE
     + """
--- ARGV: limit, max lost, reason
-local now = now_ms()
-local lost = {}
-for _, lease in ipairs(redis.call('ZRANGEBYSCORE', lane .. ':leases', '-inf', now, 'LIMIT', 0, ARGV[1])) do
-  local id, token = string.match(lease, '^(%S+) (%d+)$')
-  local run = run_of(id or lease)
-  token = token or run and run.token
-  if not run or not run.holders[token] then redis.call('ZREM', lane .. ':leases', lease)
-  elseif not lose(run, token, now, 'lost', tonumber(ARGV[2]), ARGV[3]) then lost[#lost + 1] = run.id end
+-- ARGV: limit, max lost, reason, lease in ms, reason where the whole node went, how often that may be
+local now, silent, lost = now_ms(), ARGV[4] / 2, {}
+local function expiring(until_ms)
+  local found = {}
+  for _, lease in ipairs(redis.call('ZRANGEBYSCORE', lane .. ':leases', '-inf', until_ms, 'LIMIT', 0, ARGV[1])) do
+    local id, token = string.match(lease, '^(%S+) (%d+)$')
+    local run = run_of(id or lease)
+    token = token or run and run.token
+    if run and run.holders[token] then
+      local node = cjson.decode(redis.call('HGET', run.job, 'a:' .. token))['node']
+      found[#found + 1] = {run = run, token = token, node = node}
+    else redis.call('ZREM', lane .. ':leases', lease) end
+  end
+  return found
+end
+local over, on_node = expiring(now), {}
+-- Leases of a node that went run out one after the other: those next in turn count, and those before.
+for _, one in ipairs(#over > 0 and expiring(now + silent) or {}) do on_node[one.node] = (on_node[one.node] or 0) + 1 end
+for _, one in ipairs(over) do
+  local went = redis.call('HGET', x, 'went:' .. one.node)
+  local blame, most, reason = 'lost', tonumber(ARGV[2]), ARGV[3]
+  if on_node[one.node] > 1 or (went and now - went < silent) then
+    blame, most, reason = 'gone', tonumber(ARGV[6]), ARGV[5]
+    redis.call('HSET', x, 'went:' .. one.node, now)
+  end
+  if not lose(run_of(one.run.id), one.token, now, blame, most, reason) then lost[#lost + 1] = one.run.id end
 end
 if redis.call('ZCARD', lane .. ':running') > redis.call('ZCARD', lane .. ':leases') then
   for _, id in ipairs(redis.call('ZRANGE', lane .. ':running', 0, -1)) do  -- what no script of these leaves behind

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Self
 
 from jqueuer.labels import CONTAINER_ID_LENGTH, EXPERIMENT
+from jqueuer.records import NodeStatus
 from jqueuer.scheduling import Node
 
 _NANO: Final = 1_000_000_000
@@ -73,6 +75,8 @@ class Machine:
     cpu_cores: float
     memory_bytes: int
     attributes: Mapping[str, str]
+    condition: str = ""
+    """Why it takes none, in Swarm's words."""
 
     @classmethod
     def read(cls, raw: Mapping[str, Any]) -> Self:
@@ -90,16 +94,55 @@ class Machine:
             **{f"node.labels.{key}": value for key, value in (spec.get("Labels") or {}).items()},
             **{f"engine.labels.{key}": value for key, value in (about.get("Engine", {}).get("Labels") or {}).items()},
         }
-        state = status.get("State", "")
+        state, availability = status.get("State", ""), spec.get("Availability", "")
+        usable = state == "ready" and availability == "active"
         return cls(
             id=raw["ID"],
             name=name,
             lost=state == "down",
-            usable=state == "ready" and spec.get("Availability") == "active",
+            usable=usable,
+            condition="" if usable else availability if state == "ready" else state,
             cpu_cores=resources.get("NanoCPUs", 0) / _NANO,
             memory_bytes=resources.get("MemoryBytes", 0),
             attributes=attributes,
         )
+
+
+def node_statuses(machines: Iterable[Machine], running_tasks: Iterable[Mapping[str, Any]]) -> tuple[NodeStatus, ...]:
+    """All nodes, with everything that is reserved there.
+
+    `running_tasks`: the tasks of all services that shall run, as Swarm's JSON.
+    """
+    tasks = tuple(running_tasks)
+    cores, memory = _reserved(tasks)
+    containers = Counter(task.get("NodeID", "") for task in tasks if _of_experiment(task))
+    return tuple(
+        NodeStatus(
+            name=machine.name,
+            ready=machine.usable,
+            condition=machine.condition,
+            cpu_cores=machine.cpu_cores,
+            memory_bytes=machine.memory_bytes,
+            reserved_cpu_cores=cores[machine.id],
+            reserved_memory_bytes=memory[machine.id],
+            containers=containers[machine.id],
+        )
+        for machine in sorted(machines, key=lambda machine: (machine.name, machine.id))
+    )
+
+
+def _of_experiment(task: Mapping[str, Any]) -> bool:
+    return EXPERIMENT in ((task["Spec"].get("ContainerSpec") or {}).get("Labels") or {})
+
+
+def _reserved(tasks: Iterable[Mapping[str, Any]]) -> tuple[defaultdict[str, float], defaultdict[str, int]]:
+    """Cores and bytes that tasks reserve, by node."""
+    cores, memory = defaultdict[str, float](float), defaultdict[str, int](int)
+    for task in tasks:
+        reserved = (task["Spec"].get("Resources") or {}).get("Reservations") or {}
+        cores[task.get("NodeID", "")] += reserved.get("NanoCPUs", 0) / _NANO
+        memory[task.get("NodeID", "")] += reserved.get("MemoryBytes", 0)
+    return cores, memory
 
 
 def nodes_of(machines: Iterable[Machine], running_tasks: Iterable[Mapping[str, Any]]) -> tuple[Node, ...]:
@@ -107,22 +150,14 @@ def nodes_of(machines: Iterable[Machine], running_tasks: Iterable[Mapping[str, A
 
     `running_tasks`: the tasks of all services that shall run, as Swarm's JSON.
     """
-    cores: dict[str, float] = {}
-    memory: dict[str, int] = {}
-    for task in running_tasks:
-        spec, node = task["Spec"], task.get("NodeID", "")
-        if EXPERIMENT in ((spec.get("ContainerSpec") or {}).get("Labels") or {}):
-            continue
-        reserved = (spec.get("Resources") or {}).get("Reservations") or {}
-        cores[node] = cores.get(node, 0.0) + reserved.get("NanoCPUs", 0) / _NANO
-        memory[node] = memory.get(node, 0) + reserved.get("MemoryBytes", 0)
+    cores, memory = _reserved(task for task in running_tasks if not _of_experiment(task))
     return tuple(
         Node(
             name=machine.name,
             cpu_cores=machine.cpu_cores,
             memory_bytes=machine.memory_bytes,
-            foreign_cpu_cores=cores.get(machine.id, 0.0),
-            foreign_memory_bytes=memory.get(machine.id, 0),
+            foreign_cpu_cores=cores[machine.id],
+            foreign_memory_bytes=memory[machine.id],
             attributes=machine.attributes,
         )
         for machine in sorted(machines, key=lambda machine: (machine.name, machine.id))

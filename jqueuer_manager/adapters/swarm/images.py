@@ -6,6 +6,7 @@ is ``docker.io/library/busybox``, wherever a pattern begins with a ``*`` or not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Final
@@ -13,14 +14,20 @@ from typing import Final
 _HUB: Final = "docker.io"
 _OFFICIAL: Final = "library"
 _LATEST: Final = "latest"
+_ANY: Final = "*"
+_ID: Final = re.compile(r"(?:sha256:)?[0-9a-f]{64}")
+"""What Docker takes for an image of the node, whatever it is called, and not for a name."""
 
 
 def image_allowed(image: str, patterns: Sequence[str]) -> bool:
     """Whether one of the shell patterns (``*``, ``?``, ``[…]``) matches the image.
 
     A pattern without a tag stands for every tag, one with a tag for that tag alone. Of a reference with a digest the
-    tag means nothing, to Docker and so here; only patterns without a tag, or with that digest, match it.
+    tag means nothing, to Docker and so here; only patterns without a tag, or with that digest, match it. An image's id
+    says nothing about where it is from, so only ``*`` matches it.
     """
+    if _ID.fullmatch(image):
+        return _ANY in patterns
     name, tag, digest = _parts(image)
     pinned = f"{name}@{digest}" if digest else f"{name}:{tag or _LATEST}"
     for pattern in patterns:

@@ -17,14 +17,14 @@ from jqueuer.errors import EngineUnavailableError, NotFoundError
 from jqueuer.labels import EXPERIMENT, service_name
 from jqueuer.model import Experiment
 from jqueuer.ports import ContainerRegistry, ExperimentStore
-from jqueuer.records import ServiceStatus
+from jqueuer.records import NodeStatus, ServiceStatus
 from jqueuer.scheduling import Node
 from jqueuer.settings import Settings
 from jqueuer_manager.adapters.swarm import refusals
 from jqueuer_manager.adapters.swarm.adoption import Adoption
 from jqueuer_manager.adapters.swarm.credentials import Credentials, pinned
 from jqueuer_manager.adapters.swarm.engine import NOT_A_MANAGER, Engine, EngineRefusedError
-from jqueuer_manager.adapters.swarm.facts import Machine, Task, labels_of, nodes_of, replicas_of
+from jqueuer_manager.adapters.swarm.facts import Machine, Task, labels_of, node_statuses, nodes_of, replicas_of
 from jqueuer_manager.adapters.swarm.spec import service_spec
 from jqueuer_manager.adapters.swarm.status import Look, status_of
 
@@ -100,6 +100,11 @@ class SwarmOrchestrator:
         """The nodes that take containers, with what they have and what others reserve there."""
         running = self._engine.get("/tasks", filters={"desired-state": ["running"]})
         return nodes_of(self._machines(), running)
+
+    def machines(self) -> tuple[NodeStatus, ...]:
+        """Every node of the Swarm."""
+        running = self._engine.get("/tasks", filters={"desired-state": ["running"]})
+        return node_statuses(self._machines(), running)
 
     def problems(self, description: Experiment) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(why it cannot run here, what its user should know)."""

@@ -72,6 +72,7 @@ def _container(task: Task, machines: Mapping[str, Machine], recorded: ContainerS
         started_at=recorded.started_at if recorded is not None else task.changed_at,
         job=recorded.job if recorded is not None else None,
         busy_since=recorded.busy_since if recorded is not None else None,
+        claimed_at=recorded.claimed_at if recorded is not None else None,
     )
 
 

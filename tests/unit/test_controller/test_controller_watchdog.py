@@ -5,7 +5,8 @@ from typing import Any
 from controller_looks import entry, look, service, watch
 
 from jqueuer.controller import Command, Journal, Observation, ReplaceContainers, RepublishQueued
-from jqueuer.records import Counts, Statistics
+from jqueuer.records import ContainerStatus, Counts, ServiceStatus, Statistics
+from jqueuer.states import ContainerState
 
 IDLE = service(4, idle=2, busy=2)
 REFILL = "20 jobs waiting, 2 containers idle, and none was begun for 30 s: the job queue is emptied and filled again"
@@ -60,6 +61,20 @@ def test_who_was_seen_idle_at_few_looks_only_is_not_replaced() -> None:
     assert repairs(*sparse) == []
 
 
+def test_who_claims_something_between_two_looks_is_not_replaced() -> None:
+    """Many containers, and jobs of milliseconds: each is idle at every look."""
+
+    def one(after: int) -> ContainerStatus:
+        claimed_at = 1000.0 + after // 50
+        return ContainerStatus(id="c", node="n1", state=ContainerState.IDLE, started_at=1000.0, claimed_at=claimed_at)
+
+    seen = [
+        look(after, service=ServiceStatus(requested=1, containers=(one(after),)), statistics=Statistics(attempts=after))
+        for after in range(200)
+    ]
+    assert repairs(*seen) == []
+
+
 def test_every_claim_starts_the_wait_anew() -> None:
     seen = [look(after, service=IDLE, statistics=Statistics(attempts=after // 20)) for after in range(59)]
     assert repairs(*seen) == []
@@ -77,6 +92,8 @@ def test_nothing_is_repaired_while_no_job_may_run_or_none_could_take_it() -> Non
     assert repairs(*looks(120, service=service(4, starting=4))) == []
     assert repairs(*looks(120, queue_problem="the broker does not answer")) == []
     assert repairs(*looks(120, jobs_per_node=2)) == [], "as many run on the node as may"
+    others = {"jobs_per_node": 4, "others_at_work": {"n1": 2}}
+    assert repairs(*looks(120, **others)) == [], "as many run on the node as may, some of them of other experiments"
 
 
 def test_a_broker_that_is_away_is_told_and_everything_else_goes_on() -> None:
