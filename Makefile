@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test test-swarm chaos services swarm-up swarm-down secrets lint audit bench-local bench-intake bench-clients bench-swarm bench-policies bench-simulation bench-fidelity lock clean
+.PHONY: help demo test test-swarm chaos services swarm-up swarm-down secrets screenshots lint audit bench-local bench-intake bench-clients bench-swarm bench-policies bench-simulation bench-fidelity dashboards lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -40,6 +40,9 @@ swarm-down: $(VENV)/.installed ## Remove that Swarm
 secrets: ## Make the passwords and tokens of a stack, at random, in ./secrets
 	tools/make-secrets
 
+screenshots: $(VENV)/.installed services ## Take the pictures of the web page into docs/screenshots (chromium)
+	$(BIN)/python -m tests.browser.pictures
+
 lint: $(VENV)/.installed ## Check style, types and the directions of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -69,6 +72,9 @@ bench-simulation: $(VENV)/.installed ## Measure the simulator: job events per se
 
 bench-fidelity: $(VENV)/.installed ## Run the demo for real and from its own records in virtual time, and compare
 	$(BIN)/python -m benchmarks.fidelity
+
+dashboards: $(VENV)/.installed ## Write Grafana's dashboards from their code in deploy/grafana
+	$(BIN)/python -m deploy.grafana.make
 
 lock: ## Choose the newest versions of everything again (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --extra demo --group dev --generate-hashes --no-header \

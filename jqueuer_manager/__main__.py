@@ -86,7 +86,7 @@ def compose(settings: Settings) -> Services:
 def _orchestrator(settings: Settings, registry: ContainerRegistry, experiments: ExperimentStore) -> Orchestrator:
     if settings.engine == "docker":
         return SwarmOrchestrator(settings, registry, experiments)
-    return LocalOrchestrator(registry)
+    return LocalOrchestrator(registry, node=settings.node)
 
 
 class Beginning:
@@ -198,6 +198,11 @@ class ManagerServer(BaseApplication):  # type: ignore[misc] # gunicorn has no ty
         gc.freeze()  # what was loaded stays; looking through it again and again would hold up requests
         self._beginning.start()
         return app
+
+    def end_streams(self) -> None:
+        """Called in the worker process when it is to stop, also by signals: who listens for events is let go."""
+        if self._beginning is not None:
+            self._beginning.services.stopping.set()
 
     def _announce(self, server: Any) -> None:
         """Write down where the manager listens, for whoever started it with port 0."""

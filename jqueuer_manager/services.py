@@ -23,5 +23,7 @@ class Services:
     tokens: TokenStore
     ready: Callable[[], tuple[bool, str]]
     """Whether the manager can do its work now, and if not, why."""
+    stopping: threading.Event = field(default_factory=threading.Event)
+    """Set when the process is about to end: who waits for something new is let go."""
     changed: threading.Event = field(default_factory=threading.Event)
     """Set after every request that may have changed something: the control loop need not wait for its next look."""

@@ -23,6 +23,7 @@ import yaml
 from jqueuer.adapters.processes import dying_with_parent
 
 ROOT = Path(__file__).parents[1]
+RULES = ROOT / "deploy" / "prometheus" / "rules.yml"
 MAPPING = ROOT / "deploy" / "statsd-mapping.yml"
 _START_SECONDS = 30.0
 
@@ -96,9 +97,11 @@ def running_prometheus(directory: Path, addresses: dict[str, str], token_file: P
         probe.bind(("127.0.0.1", 0))
         own = f"127.0.0.1:{probe.getsockname()[1]}"
     configuration = yaml.safe_load((ROOT / "deploy" / "prometheus" / "prometheus.yml").read_text())
+    configuration["rule_files"] = [str(RULES)]
     configuration["global"] |= dict.fromkeys(("scrape_interval", "scrape_timeout", "evaluation_interval"), "200ms")
     for scraped in configuration["scrape_configs"]:
-        scraped["static_configs"] = [{"targets": [addresses.get(scraped["job_name"], own)]}]
+        address = own if scraped["job_name"] == "prometheus" else addresses[scraped["job_name"]]
+        scraped["static_configs"] = [{"targets": [address]}]
         if "authorization" in scraped:
             scraped["authorization"]["credentials_file"] = str(token_file)
     (directory / "prometheus.yml").write_text(yaml.safe_dump(configuration))

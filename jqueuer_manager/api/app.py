@@ -9,17 +9,23 @@ from jqueuer import __version__
 from jqueuer_manager.api import (
     access,
     artifacts,
+    events,
     experiments,
     files,
     health,
+    history,
     jobs,
     legacy,
     lifecycle,
+    nodes,
     outputs,
+    pages,
     problems,
+    session,
     tokens,
 )
 from jqueuer_manager.api.bodies import drain
+from jqueuer_manager.api.forecasts import Forecasts
 from jqueuer_manager.api.gate import Gate
 from jqueuer_manager.api.headers import refuse_cross_site, refuse_other_names, secure
 from jqueuer_manager.api.parameters import PREFIX
@@ -48,19 +54,26 @@ def create_app(services: Services) -> OpenAPI:
     )
     app.openapi_version = "3.1.0"
     settings, receiver = services.settings, Receiver(services)
-    gate = Gate(settings, services.tokens, RefusedLogins(settings.max_refused_logins))
+    refused = RefusedLogins(settings.max_refused_logins)
+    gate = Gate(settings, services.tokens, refused)
+    forecasts = Forecasts(services)
     for blueprint in (
         files.blueprint(services),
-        experiments.blueprint(services, receiver),
+        experiments.blueprint(services, receiver, forecasts),
+        events.blueprint(services, gate, forecasts),
         lifecycle.blueprint(services),
+        nodes.blueprint(services),
         jobs.blueprint(services),
+        history.blueprint(services),
         outputs.blueprint(services),
         legacy.blueprint(services, receiver),
         tokens.blueprint(services),
-        health.blueprint(services),
+        session.blueprint(gate),
+        health.blueprint(services, refused),
         artifacts.blueprint(services, gate),
     ):
         app.register_api(blueprint)
+    app.register_blueprint(pages.blueprint())
     problems.install(app)
     app.before_request(refuse_cross_site)
     if settings.authentication == "none" and is_loopback(settings.host):

@@ -31,8 +31,9 @@ class _Known:
 class Forecasts:
     """Makes and keeps them; safe among threads, which at worst make one twice."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, *, current_seconds: float = CURRENT_SECONDS) -> None:
         self._services = services
+        self._current_seconds = current_seconds
         self._known: dict[str, _Known] = {}
 
     def of(
@@ -51,7 +52,7 @@ class Forecasts:
         requested = 0 if service is None else service.requested
         made_for = (record.deadline_at, requested, record.description.containers.min, counts.accomplished > 0)
         known = self._known.get(record.id)
-        if known is not None and known.made_for == made_for and 0 <= now - known.made_at < CURRENT_SECONDS:
+        if known is not None and known.made_for == made_for and 0 <= now - known.made_at < self._current_seconds:
             return known.forecast
         services = self._services
         history = known.history if known else history_of(services.experiments, services.ledger, record.description)

@@ -1,57 +1,113 @@
-"""Experiments as Prometheus metrics, read from the store at each scrape. No job is ever a label."""
+"""What Prometheus sees of the manager, read from the store at each scrape. No job is ever a label."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, SummaryMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from jqueuer.errors import EngineUnavailableError, NotFoundError
-from jqueuer.records import Counts, ExperimentRecord, JournalEntry, ServiceStatus, Statistics
+from jqueuer import __version__
+from jqueuer.controller import Forecast
+from jqueuer.errors import EngineUnavailableError, NotFoundError, StoreUnavailableError
+from jqueuer.records import Activity, Counts, ExperimentRecord, ServiceStatus, Statistics
 from jqueuer.states import ContainerState, ExperimentState, JobState
+from jqueuer_manager.api import metric_sheet as m
+from jqueuer_manager.api.forecasts import Forecasts
+from jqueuer_manager.api.metric_sheet import Sheet
+from jqueuer_manager.api.views import wanted_of
+from jqueuer_manager.broker_watch import BrokerWatch
 from jqueuer_manager.services import Services
 
 RECENT_SECONDS: Final = 3600.0
 """So long an experiment stays in the metrics after its end, for its last values to be scraped."""
 
+_FORECAST_SECONDS: Final = 15.0
+"""A picture of hours needs no fresher forecast, and each costs the manager some milliseconds."""
 _MAX_RECENT: Final = 50
 _DECISIONS_LOOKED_AT: Final = 50
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]")
+"""Agents cannot send it in a name, and a node is to have one name in all metrics."""
 _TERMINAL: Final = tuple(state for state in ExperimentState if state.terminal)
 
 
-class ExperimentCollector(Collector):
-    """Reads the experiments that run or ended lately."""
+class ManagerCollector(Collector):
+    """The manager itself; whether its store and its broker answer; the experiments that run or ended lately."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(
+        self,
+        services: Services,
+        *,
+        refused_logins: Callable[[], int],
+        open_requests: Callable[[], Mapping[str, int]],
+    ) -> None:
         self._services = services
+        self._refused_logins = refused_logins
+        self._open_requests = open_requests
+        self._broker = BrokerWatch(services.queue)
+        self._forecasts = Forecasts(services, current_seconds=_FORECAST_SECONDS)
 
     def collect(self) -> Iterable[Metric]:
-        """The families; :class:`~jqueuer.errors.StoreUnavailableError` before the first where the store is away."""
-        store = self._services.experiments
-        experiments = GaugeMetricFamily("jqueuer_experiments", "Experiments by state", labels=["state"])
+        """The families; what only the store knows is left out where it is away."""
+        sheet, known = Sheet(), Sheet()
+        sheet.put(m.BUILD, 1, __version__)
+        sheet.put(m.REFUSED_LOGINS, self._refused_logins())
+        for kind, count in self._open_requests().items():
+            sheet.put(m.OPEN_REQUESTS, count, kind)
+        active: set[str] = set()
+        try:
+            active = set(self._services.experiments.active())
+            self._put_experiments(known, active)
+            known.put(m.STORE_MEMORY, self._services.experiments.memory_bytes())
+            sheet.put(m.STORE_UP, 1)
+        except StoreUnavailableError:
+            known = Sheet()
+            sheet.put(m.STORE_UP, 0)
+        lengths = self._broker.lengths(sorted(active))
+        sheet.put(m.BROKER_UP, lengths is not None)
+        for experiment_id, length in (lengths or {}).items():
+            if experiment_id in active:
+                known.put(m.QUEUE_MESSAGES, length, experiment_id)
+        return [*sheet.families(), *known.families()]
+
+    def _put_experiments(self, sheet: Sheet, active: set[str]) -> None:
+        store, ledger = self._services.experiments, self._services.ledger
+        experiments = store.count_by_state()
         for state in ExperimentState:
             if state is not ExperimentState.RECEIVING:
-                experiments.add_metric([state.value], store.page(states=[state], limit=1)[1])
-        families, active = _Families(), set(store.active())
-        for record in self._records(active):
-            counts, sums = self._services.ledger.counts(record.id), self._services.ledger.statistics(record.id)
-            families.add(record, counts, sums)
-            families.add_containers(record.id, *self._containers(record.id, record.id in active))
-        return [experiments, *families.all()]
+                sheet.put(m.EXPERIMENTS, experiments.get(state, 0), state.value)
+        records = list(self._records(active))
+        on_nodes: Counter[tuple[str, ContainerState]] = Counter()
+        for record, counts in zip(records, ledger.counts_of([record.id for record in records]), strict=True):
+            sums = ledger.statistics(record.id)
+            _put_jobs(sheet, record, counts, sums, ledger.activity(record.id))
+            wanted, status, forecast = self._containers(record, counts, sums, record.id in active)
+            _put_containers(sheet, record.id, wanted, status)
+            _put_forecast(sheet, record.id, forecast)
+            on_nodes.update((_UNSAFE.sub("_", one.node), one.state) for one in (status.containers if status else ()))
+        for node in sorted({node for node, _ in on_nodes}):
+            for container_state in ContainerState:
+                sheet.put(m.NODE_CONTAINERS, on_nodes[node, container_state], node, container_state.value)
 
-    def _containers(self, experiment_id: str, active: bool) -> tuple[int | None, ServiceStatus | None]:
-        """How many are wanted, and what the orchestrator says; None where there is nothing to say."""
+    def _containers(
+        self, record: ExperimentRecord, counts: Counts, sums: Statistics, active: bool
+    ) -> tuple[int | None, ServiceStatus | None, Forecast | None]:
+        """How many are wanted, what the orchestrator says, what is forecast; None where there is nothing to say."""
+        nothing = ServiceStatus(requested=0)
         if not active:
-            return 0, ServiceStatus(requested=0)
-        wanted = _wanted(self._services.experiments.decisions(experiment_id, limit=_DECISIONS_LOOKED_AT))
+            return 0, nothing, None
+        store = self._services.experiments
+        decisions = store.decisions(record.id, limit=_DECISIONS_LOOKED_AT)
+        wanted = wanted_of(decisions)
         try:
-            return wanted, self._services.orchestrator.status(experiment_id) or ServiceStatus(requested=0)
+            status = self._services.orchestrator.status(record.id)
         except EngineUnavailableError:
-            return wanted, None
+            return wanted, None, None
+        return wanted, status or nothing, self._forecasts.of(record, counts, sums, status, decisions, store.now())
 
     def _records(self, active: set[str]) -> Iterator[ExperimentRecord]:
         store = self._services.experiments
@@ -63,68 +119,43 @@ class ExperimentCollector(Collector):
         yield from (one for one in ended if one.id not in active and (one.finished_at or 0.0) > since)
 
 
-def _wanted(decisions: list[JournalEntry]) -> int | None:
-    """What the last decision on containers wanted, even where fewer could be requested."""
-    last = next((entry for entry in reversed(decisions) if entry.containers is not None), None)
-    wanted = None if last is None else last.inputs.get("wanted", last.containers)
-    return wanted if isinstance(wanted, int) else None
+def _put_jobs(sheet: Sheet, record: ExperimentRecord, counts: Counts, sums: Statistics, activity: Activity) -> None:
+    for state in JobState:
+        sheet.put(m.JOBS, getattr(counts, state.value), record.id, state.value)
+    moments = (
+        (m.CREATED, record.created_at),
+        (m.DEADLINE, record.deadline_at),
+        (m.LAST_CLAIM, activity.claimed_at),
+        (m.LAST_OUTCOME, activity.ended_at),
+    )
+    for metric, moment in moments:
+        if moment is not None:
+            sheet.put(metric, moment, record.id)
+    sheet.put_summary(m.TASKS, sums.tasks, sums.task_seconds, record.id)
+    sheet.put(m.JOB_SECONDS, sums.job_seconds, record.id)
+    sheet.put(m.ATTEMPTS, sums.attempts, record.id)
+    sheet.put(m.ATTEMPTS_LOST, sums.killed, record.id)
+    sheet.put(m.CONTAINER_SECONDS, sums.container_seconds, record.id)
+    sheet.put(m.SCALINGS, sums.scale_ups, record.id, "up")
+    sheet.put(m.SCALINGS, sums.scale_downs, record.id, "down")
 
 
-class _Families:
-    """The families that have an experiment as a label."""
+def _put_containers(sheet: Sheet, experiment_id: str, wanted: int | None, status: ServiceStatus | None) -> None:
+    """Wanted, requested and observed are three things."""
+    if wanted is not None:
+        sheet.put(m.WANTED, wanted, experiment_id)
+    if status is None:
+        return
+    sheet.put(m.REQUESTED, status.requested, experiment_id)
+    for state in ContainerState:
+        sheet.put(m.CONTAINERS, status.count(state), experiment_id, state.value)
+    sheet.put(m.UNPLACED, status.unplaced, experiment_id)
 
-    def __init__(self) -> None:
-        each = ["experiment"]
-        by_state = ["experiment", "state"]
-        self._jobs = GaugeMetricFamily("jqueuer_jobs", "Jobs by state", labels=by_state)
-        self._containers = GaugeMetricFamily("jqueuer_containers", "Containers observed, by state", labels=by_state)
-        self._requested = GaugeMetricFamily("jqueuer_containers_requested", "Containers requested", labels=each)
-        self._wanted = GaugeMetricFamily(
-            "jqueuer_containers_wanted", "Containers wanted by the last decision", labels=each
-        )
-        self._unplaced = GaugeMetricFamily(
-            "jqueuer_containers_unplaced", "Containers requested that no node has room for", labels=each
-        )
-        self._deadline = GaugeMetricFamily(
-            "jqueuer_experiment_deadline_timestamp_seconds", "When the experiment should be over", labels=each
-        )
-        self._tasks = SummaryMetricFamily("jqueuer_task_seconds", "Durations of the tasks that succeeded", labels=each)
-        self._counters = {
-            field: CounterMetricFamily(f"jqueuer_{name}", text, labels=each)
-            for field, name, text in (
-                ("job_seconds", "job_seconds", "Durations of accomplished jobs"),
-                ("attempts", "attempts", "Attempts at jobs that were started"),
-                ("killed", "attempts_killed", "Attempts ended by the loss of their container"),
-                ("container_seconds", "container_seconds", "Lifetimes of the containers that ended"),
-                ("scale_ups", "scale_ups", "Times the containers were scaled up"),
-                ("scale_downs", "scale_downs", "Times the containers were scaled down"),
-            )
-        }
 
-    def add(self, record: ExperimentRecord, counts: Counts, sums: Statistics) -> None:
-        """One experiment's jobs and sums."""
-        label = [record.id]
-        for job_state in JobState:
-            self._jobs.add_metric([*label, job_state.value], getattr(counts, job_state.value))
-        if record.deadline_at is not None:
-            self._deadline.add_metric(label, record.deadline_at)
-        self._tasks.add_metric(label, count_value=sums.tasks, sum_value=sums.task_seconds)
-        for field, family in self._counters.items():
-            family.add_metric(label, getattr(sums, field))
-
-    def add_containers(self, experiment_id: str, wanted: int | None, status: ServiceStatus | None) -> None:
-        """One experiment's containers: wanted, requested and observed are three things."""
-        label = [experiment_id]
-        if wanted is not None:
-            self._wanted.add_metric(label, wanted)
-        if status is None:
-            return
-        self._requested.add_metric(label, status.requested)
-        self._unplaced.add_metric(label, status.unplaced)
-        for state in ContainerState:
-            self._containers.add_metric([*label, state.value], status.count(state))
-
-    def all(self) -> list[Metric]:
-        """Every family."""
-        gauges = [self._jobs, self._wanted, self._requested, self._containers, self._unplaced, self._deadline]
-        return [*gauges, self._tasks, *self._counters.values()]
+def _put_forecast(sheet: Sheet, experiment_id: str, forecast: Forecast | None) -> None:
+    if forecast is None:
+        return
+    if forecast.probability is not None:
+        sheet.put(m.PROBABILITY, forecast.probability, experiment_id)
+    for percentile, moment in (("p50", forecast.finish_at), ("p80", forecast.p80_at), ("p95", forecast.p95_at)):
+        sheet.put(m.FINISH, moment, experiment_id, percentile)

@@ -11,6 +11,7 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -37,6 +38,7 @@ def main() -> int:
     if reason := available.why_not():
         _say(reason)
         return 1
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("told to stop"))  # or its nodes would go on
     os.environ.update(_NEVER_POISON)
     stamina.instrumentation.set_on_retry_hooks(())  # that the manager is away now and then is what this is about
     with tempfile.TemporaryDirectory(prefix="chaos-") as directory, cluster_of(Path(directory)) as cluster:
@@ -87,7 +89,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="of the schedule and the jobs")
     parser.add_argument("--faults", type=int, default=60)
     parser.add_argument("--jobs", type=int, default=1000)
-    parser.add_argument("--containers", type=int, default=9, help="of the experiment, over three nodes")
+    parser.add_argument("--containers", type=int, default=6, help="of the experiment, over three nodes")
     parser.add_argument("--only", default="", help="kinds of faults whose names contain this")
     parser.add_argument("--logs", type=Path, help="where to keep what all containers printed")
     return parser.parse_args()

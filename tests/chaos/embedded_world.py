@@ -112,9 +112,7 @@ class EmbeddedWorld:
 
     def _kill_everything(self, fault: Fault, experiment_id: str) -> tuple[str, Hit]:
         embedded = self._system.embedded
-        for pid in embedded.pids.values():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        _signal_all(list(embedded.pids.values()), signal.SIGKILL)
         embedded.stop(force=True)
         self._system.api.close()
         self._system = self._start()
@@ -141,13 +139,16 @@ class EmbeddedWorld:
 @contextlib.contextmanager
 def _stopped(pids: list[int]) -> Iterator[None]:
     try:
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
+        _signal_all(pids, signal.SIGSTOP)
         yield
     finally:
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+        _signal_all(pids, signal.SIGCONT)
+
+
+def _signal_all(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):  # commands come to their end at any moment
+            os.kill(pid, number)
 
 
 def _descendants(pid: int) -> list[int]:

@@ -1,0 +1,1 @@
+"""What a stack is made of, beside its images."""

@@ -1,0 +1,1 @@
+"""The dashboards, as code: ``python -m deploy.grafana.make`` writes them into ``deploy/grafana/dashboards``."""
