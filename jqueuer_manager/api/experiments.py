@@ -31,7 +31,7 @@ _DECISIONS_LOOKED_AT: Final = 50
 _CHANGE_BODY: Final = {"content": {"application/json": {"schema": change_schema()}}}
 
 
-def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
+def blueprint(services: Services, receiver: Receiver, forecasts: Forecasts) -> APIBlueprint:
     """The routes over these services."""
     routes = APIBlueprint(
         "experiments",
@@ -42,17 +42,13 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
     )
     submit.add_routes(routes, services, receiver)
     quotes.add_routes(routes, services)
-    store, ledger, forecasts = services.experiments, services.ledger, Forecasts(services)
+    store, ledger = services.experiments, services.ledger
 
     @routes.get("/experiments", operation_id="listExperiments", responses={200: ExperimentList})
     @needs(Role.VIEWER)
     def listing(query: ExperimentsQuery) -> Response:
         """List experiments, newest first."""
-        records, total = store.page(states=query.state, owner=query.owner, offset=query.offset, limit=query.limit)
-        counts = ledger.counts_of([record.id for record in records])
-        items = [experiment_item(record, jobs) for record, jobs in zip(records, counts, strict=True)]
-        following = next_link(f"{PREFIX}/experiments", query, total)
-        return answer(ExperimentList(experiments=items, total=total, next=following))
+        return answer(page_of(services, query))
 
     @routes.get(
         "/experiments/<experiment_id>",
@@ -62,7 +58,7 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
     @needs(Role.VIEWER)
     def detail(path: ExperimentPath) -> Response:
         """Show one experiment: state, jobs, containers, forecast."""
-        return answer(_detail(services, forecasts, path.experiment_id))
+        return answer(detail_of(services, forecasts, path.experiment_id))
 
     @routes.get(
         "/experiments/<experiment_id>/summary", operation_id="getSummary", responses={200: Summary, **documented(404)}
@@ -103,7 +99,7 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
         amended = amendment(wish, record, store.now(), by=by_whom(record))
         store.amend(record.id, deadline_at=amended.deadline_at, minimum=amended.minimum, maximum=amended.maximum)
         store.journal(record.id, JournalEntry(at=store.now(), action="amend", reason=amended.reason))
-        return answer(_detail(services, forecasts, record.id))
+        return answer(detail_of(services, forecasts, record.id))
 
     @routes.delete(
         "/experiments/<experiment_id>", operation_id="deleteExperiment", responses={204: None, **documented(404, 409)}
@@ -124,7 +120,18 @@ def blueprint(services: Services, receiver: Receiver) -> APIBlueprint:
     return routes
 
 
-def _detail(services: Services, forecasts: Forecasts, experiment_id: str) -> ExperimentDetail:
+def page_of(services: Services, query: ExperimentsQuery) -> ExperimentList:
+    """A page of the list."""
+    records, total = services.experiments.page(
+        states=query.state, owner=query.owner, offset=query.offset, limit=query.limit
+    )
+    counts = services.ledger.counts_of([record.id for record in records])
+    items = [experiment_item(record, jobs) for record, jobs in zip(records, counts, strict=True)]
+    return ExperimentList(experiments=items, total=total, next=next_link(f"{PREFIX}/experiments", query, total))
+
+
+def detail_of(services: Services, forecasts: Forecasts, experiment_id: str) -> ExperimentDetail:
+    """Everything about one experiment; :class:`~jqueuer.errors.NotFoundError` where there is none."""
     store, ledger = services.experiments, services.ledger
     record = store.get(experiment_id)
     counts, statistics = ledger.counts(experiment_id), ledger.statistics(experiment_id)

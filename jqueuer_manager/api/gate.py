@@ -1,4 +1,4 @@
-"""Who sends a request: the user of the token that it shows."""
+"""Who sends a request: the user of the token that it shows, as a header, or in the cookie of a browser's login."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from jqueuer.errors import ForbiddenError, UnauthenticatedError
 from jqueuer.model import Frozen
 from jqueuer.ports import TokenStore
 from jqueuer.settings import Settings
+from jqueuer_manager.api.headers import SAFE_METHODS
 from jqueuer_manager.api.refusals import RefusedLogins
+
+COOKIE: Final = "jqueuer_token"
+"""Where a browser that has logged in keeps its token."""
 
 _METRICS: Final = User(name="metrics", role=Role.VIEWER)
 _log: Final = structlog.get_logger(__name__)
@@ -29,6 +33,9 @@ class Login(Frozen):
     token: TokenRecord | None = None
 
 
+_ANYBODY: Final = Login(user=User(name=ANYBODY, role=Role.ADMIN))
+
+
 class Gate:
     """Tells users and agents by the token of the current request; safe among threads.
 
@@ -36,7 +43,8 @@ class Gate:
     """
 
     def __init__(self, settings: Settings, tokens: TokenStore, refused: RefusedLogins) -> None:
-        self._open = settings.authentication == "none"
+        self.open = settings.authentication == "none"
+        """Whether everybody is an administrator, without any token."""
         self._administrators = _digest_of(settings.admin_token)
         self._metrics = _digest_of(settings.metrics_token)
         self._agents = _digest_of(settings.agent_token)
@@ -45,13 +53,24 @@ class Gate:
 
     def login(self, *, with_metrics_token: bool) -> Login:
         """The user; :class:`UnauthenticatedError` where the request shows no token, or one that is not known."""
-        if self._open:
-            return Login(user=User(name=ANYBODY, role=Role.ADMIN))
-        digest = self._shown("this needs a token: send it as 'Authorization: Bearer TOKEN'")
-        if _same(digest, self._administrators):
-            return Login(user=User(name=ADMINISTRATOR, role=Role.ADMIN))
+        if self.open:
+            return _ANYBODY
+        digest = self._in_cookie() or self._shown("this needs a token: send it as 'Authorization: Bearer TOKEN'")
         if with_metrics_token and _same(digest, self._metrics):
             return Login(user=_METRICS)
+        return self._login(digest)
+
+    def login_with(self, token: str) -> Login:
+        """The user of this token, which the request shows in a way of its own; refused as by :meth:`login`."""
+        return _ANYBODY if self.open else self._login(digest_of(token))
+
+    def still_in(self, login: Login) -> bool:
+        """Whether the token of an earlier :meth:`login` has neither expired nor been removed since."""
+        return login.token is None or self._tokens.find(login.token.digest) is not None
+
+    def _login(self, digest: str) -> Login:
+        if _same(digest, self._administrators):
+            return Login(user=User(name=ADMINISTRATOR, role=Role.ADMIN))
         record = self._tokens.find(digest)
         if record is None:
             self._refuse("this token is not known here: it may have expired, or been removed")
@@ -72,6 +91,18 @@ class Gate:
         if scheme.lower() != "bearer" or not token.strip():
             raise UnauthenticatedError(otherwise)
         return digest_of(token.strip())
+
+    def _in_cookie(self) -> str:
+        """The digest of the token in the cookie; empty without one, and where it is not our own page that sends it.
+
+        Where browsers say from where a request comes, only what they say of it counts; they always do of a command.
+        """
+        token = request.cookies.get(COOKIE, "")
+        if not token or "Authorization" in request.headers:
+            return ""
+        site = request.headers.get("Sec-Fetch-Site")
+        told = site is not None or "Origin" in request.headers or request.method in SAFE_METHODS
+        return digest_of(token) if told and site in {None, "none", "same-origin"} else ""
 
     def _refuse(self, reason: str) -> NoReturn:
         address = request.remote_addr or ""

@@ -48,6 +48,7 @@ _BY_THE_SERVER: Final = "414"
 """A first line beyond gunicorn's limit: a path or a query may be longer, character by character, than that."""
 _BEYOND_A_LIMIT: Final = "413"
 """Limits are settings; the document has none of them."""
+_WITHOUT_END: Final = "/api/v1/events"
 _ACCEPTED: Final = ["2xx", "401", "403", "404", "409", _BEYOND_A_LIMIT, _BY_THE_SERVER]
 _REFUSED: Final = ["400", "401", "403", "404", "409", "415", "422", _BEYOND_A_LIMIT, _BY_THE_SERVER]
 
@@ -81,8 +82,12 @@ def document() -> dict[str, Any]:
 
 
 def exact() -> dict[str, Any]:
-    """The document without its words for "any other error": every status must be a documented one."""
+    """The document without its words for "any other error": every status must be a documented one.
+
+    And without events, of which an answer has no end; what is refused of them is drawn for :func:`strangers`.
+    """
     found = document()
+    del found["paths"][_WITHOUT_END]
     for item in found["paths"].values():
         for operation in item.values():
             operation["responses"].pop("default", None)

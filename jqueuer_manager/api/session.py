@@ -1,0 +1,76 @@
+"""The browser's login: a token that was right becomes a cookie that no script can read."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+
+from flask import Response, request
+from flask_openapi.blueprint import APIBlueprint
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from jqueuer.errors import DescriptionError
+from jqueuer_manager.api.access import open_to_all
+from jqueuer_manager.api.bodies import read_json
+from jqueuer_manager.api.gate import COOKIE, Gate
+from jqueuer_manager.api.parameters import PREFIX
+from jqueuer_manager.api.problems import documented, faults_of
+
+_MAX_BODY_BYTES: Final = 4096
+
+
+class Credentials(BaseModel):
+    """What a user shows to log in."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    token: Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,512}$", description="The user's token")]
+
+
+def _schema() -> dict[str, Any]:
+    schema: dict[str, Any] = {"content": {"application/json": {"schema": Credentials.model_json_schema()}}}
+    return schema
+
+
+def blueprint(gate: Gate) -> APIBlueprint:
+    """The routes over this gate."""
+    routes = APIBlueprint(
+        "session", __name__, url_prefix=PREFIX, abp_tags=[{"name": "session"}], abp_responses=documented(403, 422, 503)
+    )
+
+    @routes.post(
+        "/session",
+        operation_id="logIn",
+        request_body=_schema(),
+        responses={204: None, **documented(400, 401, 413, 415, 429)},
+    )
+    @open_to_all
+    def log_in() -> Response:
+        """Let a browser in that shows a token: it gets a cookie, which its pages' requests carry from then on."""
+        try:
+            credentials = Credentials.model_validate_json(read_json(_MAX_BODY_BYTES))
+        except ValidationError as error:
+            raise DescriptionError(faults_of(error)) from None
+        login = gate.login_with(credentials.token)
+        response = Response(status=HTTPStatus.NO_CONTENT)
+        if not gate.open:
+            lifetime = None if login.token is None else login.token.expires_at
+            _set_cookie(response, credentials.token, expires_at=lifetime)
+        return response
+
+    @routes.delete("/session", operation_id="logOut", responses={204: None})
+    @open_to_all
+    def log_out() -> Response:
+        """Let the browser forget its token."""
+        response = Response(status=HTTPStatus.NO_CONTENT)
+        _set_cookie(response, "", expires_at=0)
+        return response
+
+    return routes
+
+
+def _set_cookie(response: Response, token: str, *, expires_at: float | None) -> None:
+    """Without an end it goes with the browser."""
+    response.set_cookie(
+        COOKIE, token, expires=expires_at, path="/", secure=request.is_secure, httponly=True, samesite="Strict"
+    )
