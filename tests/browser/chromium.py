@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from selenium import webdriver
+from selenium.common.exceptions import TimeoutException, WebDriverException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -42,10 +43,8 @@ class Browser:
     def _so(self, condition: Callable[[], object]) -> bool:
         try:
             return bool(condition())
-        except Exception as error:
-            if type(error).__module__.startswith("selenium"):  # drawn anew between finding and reading
-                return False
-            raise
+        except WebDriverException:  # it was drawn anew between finding and reading
+            return False
 
     def find(self, css: str, text: str = "") -> WebElement:
         """The first element that is shown and has this text in it; waits for it."""
@@ -78,12 +77,21 @@ class Browser:
         element.clear()
         element.send_keys(text)
 
+    def paste(self, css: str, text: str) -> None:
+        """All of it at once, as it is; typing would have the editor's own ideas in it, and take long."""
+        self.driver.execute_script(
+            "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}));",
+            self.find(css),
+            text,
+        )
+
     def see(self, text: str, css: str = "body") -> None:
         """Wait until a text is to be read."""
-        self.wait(
-            lambda: text in self.driver.find_element(By.CSS_SELECTOR, css).text,
-            f"{text!r} is to be read on {self.driver.current_url}",
-        )
+        try:
+            self.wait(lambda: text in self.driver.find_element(By.CSS_SELECTOR, css).text, text)
+        except TimeoutException:
+            there = self.driver.find_element(By.TAG_NAME, "body").text
+            raise AssertionError(f"{text!r} is not to be read in {css} of {self.path}, which says:\n{there}") from None
 
     def shows(self, text: str) -> bool:
         return text in self.driver.find_element(By.TAG_NAME, "body").text

@@ -63,7 +63,7 @@ sweep:
         random.seed({{index}})
         print("town of 14,000 people, vaccinated {{vaccinated}}, seed {{seed}}", flush=True)
         time.sleep(random.lognormvariate(0, 0.45))
-        if {{index}} % 37 == 5:
+        if {{index}} % 19 == 5:
             sys.exit("ValueError: nobody is ill in this town, so there is no epidemic to follow")
         open("result.json", "w").write("{}")
     outputs: [result.json]

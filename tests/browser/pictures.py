@@ -46,7 +46,7 @@ def _take_all(browser: Browser, system: System) -> None:
     steady = system.submit(STEADY)
     path = f"/experiments/{steady}"
     browser.open(path)
-    browser.wait(lambda: system.counts(steady)["failed"] >= 2, "jobs have failed")
+    browser.wait(lambda: system.counts(steady)["failed"] >= 3, "jobs have failed")
     browser.wait(lambda: system.api.experiment(steady)["forecast"], "there is a forecast")
     _both(browser, "experiment", lambda: browser.find(".histogram li"), path=path, height=1420)
     _take(browser, "phone", lambda: browser.find(".histogram li"), path=path, size=PHONE)
@@ -58,11 +58,7 @@ def _take_all(browser: Browser, system: System) -> None:
 
 
 def _describe(browser: Browser) -> None:
-    browser.driver.execute_script(
-        "const box = document.querySelector('#description');"
-        "box.value = arguments[0]; box.dispatchEvent(new Event('input', {bubbles: true}));",
-        STEADY.lstrip(),
-    )
+    browser.paste("#description", STEADY.lstrip())
     browser.see("Yes, with", "#check")
 
 

@@ -9,7 +9,6 @@ from tests.browser.chromium import Browser, Theme
 from tests.browser.descriptions import MIXED
 from tests.embedded.running import System
 
-
 PHONE_PIXELS = 320
 
 

@@ -11,11 +11,7 @@ def test_an_experiment_is_submitted_and_watched_to_its_end_without_loading_the_p
     browser: Browser, system: System
 ) -> None:
     browser.open("/submit")
-    browser.driver.execute_script(
-        "const box = document.querySelector('#description');"
-        "box.value = arguments[0]; box.dispatchEvent(new Event('input', {bubbles: true}));",
-        MIXED,
-    )
+    browser.paste("#description", MIXED)
     browser.see("20 jobs", "#check")
     browser.click("#submit")
 

@@ -168,6 +168,8 @@ def test_containers_of_a_node_that_is_down_are_lost_and_replaced(swarm: SwarmWor
         eventually(lambda: len(up_and_wanted(swarm)) == 6, SECONDS)
         assert lost.isdisjoint(status.id for status in swarm.registry.observed("e1"))
         assert {node.name for node in swarm.orchestrator.nodes()} == {"node1", "node2"}
+        conditions = {node.name: (node.ready, node.condition) for node in swarm.orchestrator.machines()}
+        assert conditions == {"node1": (True, ""), "node2": (True, ""), "node3": (False, "down")}
         _, [notice] = swarm.orchestrator.problems(Experiment(image=IMAGE, placement=("node.hostname==node3",)))
         assert "node3" in notice
         swarm.orchestrator.destroy("e1")
@@ -308,6 +310,9 @@ def test_nodes_show_what_they_have_and_what_others_reserve(swarm: SwarmWorld, ev
     swarm.up(Experiment.model_validate(ours), 1, eventually)
     eventually(lambda: swarm.orchestrator.nodes()[1].foreign_cpu_cores == 0.5, SECONDS)
     assert [node.foreign_memory_bytes for node in swarm.orchestrator.nodes()] == [0, 8 * 1024**2, 0]
+    node2 = swarm.orchestrator.machines()[1]
+    assert (node2.name, round(node2.reserved_cpu_cores, 3), node2.containers) == ("node2", 0.6, 1)
+    assert node2.reserved_memory_bytes == 8 * 1024**2
 
 
 def test_an_engine_that_is_no_manager_or_not_there_is_explained(swarm: SwarmWorld, tmp_path: Path) -> None:
