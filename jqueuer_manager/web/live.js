@@ -1,5 +1,6 @@
 /** Data that stays true: server-sent events while they can be had, else questions every few seconds. */
 import { get, now } from "./api.js";
+import { takeRoom } from "./stream-room.js";
 import { useEffect, useRef, useState } from "./ui.js";
 
 const POLL_SECONDS = 5;
@@ -31,7 +32,7 @@ function never() {
 
 class Follower {
   constructor({ stream, event, path, isOver, tell }) {
-    Object.assign(this, { stream, event, path, isOver, tell, closed: false });
+    Object.assign(this, { stream, event, path, isOver, tell, closed: false, told: 0 });
     this.visibility = () => (document.hidden ? this.rest() : this.begin());
     document.addEventListener("visibilitychange", this.visibility);
     this.begin();
@@ -43,10 +44,27 @@ class Follower {
     if (!document.hidden) this.listen();
   }
 
-  listen() {
+  async listen() {
     this.rest();
+    const turn = (this.turn = {});
+    const leave = await takeRoom();
+    if (this.turn !== turn) {
+      leave?.(); // meanwhile the page was left, or hidden
+    } else if (leave) {
+      this.leave = leave;
+      this.connect();
+    } else {
+      this.keepAsking(POLL_SECONDS);
+      this.retry = setTimeout(() => this.listen(), RETRY_SECONDS * 1000);
+    }
+  }
+
+  connect() {
     this.source = new EventSource(`/api/v1${this.stream}`);
-    this.source.addEventListener(this.event, (message) => this.take(JSON.parse(message.data), "live"));
+    this.source.addEventListener(this.event, (message) => {
+      this.told += 1;
+      this.take(JSON.parse(message.data), "live");
+    });
     this.source.onopen = () => {
       this.stopAsking();
       this.tell({ how: "live", error: null });
@@ -62,14 +80,17 @@ class Follower {
     if (this.isOver(data)) {
       this.rest();
       this.keepAsking(RETRY_SECONDS);
-    } else if (!this.source && !document.hidden) {
+    } else if (!this.turn && !document.hidden) {
       this.listen(); // it goes on again
     }
   }
 
   rest() {
+    this.turn = null;
     this.source?.close();
     this.source = null;
+    this.leave?.();
+    this.leave = null;
     clearTimeout(this.retry);
     this.retry = null;
     this.stopAsking();
@@ -90,9 +111,12 @@ class Follower {
   }
 
   async ask() {
+    const told = this.told;
     try {
       const data = await get(this.path);
-      if (!this.closed) this.take(data, this.asking ? "asking" : this.source?.readyState === EventSource.OPEN ? "live" : "waiting");
+      if (this.closed || told !== this.told) return; // the stream was faster, and knows better
+      const live = this.source?.readyState === EventSource.OPEN;
+      this.take(data, this.asking ? "asking" : live ? "live" : "waiting");
     } catch (error) {
       if (!this.closed) this.tell({ error, ...(this.asking ? { how: "lost" } : {}) });
     }
@@ -110,18 +134,17 @@ class Follower {
  * @param {string | null} path null asks for nothing
  * @param {number | null} seconds null asks once
  * @param {unknown} version asks anew when it changes; what was there stays until the answer comes
- * @returns {{data: any, error: Error | null, loading: boolean, refresh: () => void}}
+ * @returns {{data: any, error: Error | null}}
  */
 export function useAsked(path, seconds = null, version = null) {
-  const [state, setState] = useState({ path: null, data: null, error: null });
-  const [again, setAgain] = useState(0);
+  const [state, setState] = useState({ data: null, error: null });
   useEffect(() => {
     if (path === null) return undefined;
     const stop = new AbortController();
     const ask = async () => {
       try {
         const data = await get(path, { signal: stop.signal });
-        setState({ path, data, error: null });
+        setState({ data, error: null });
       } catch (error) {
         if (error.name !== "AbortError") setState((old) => ({ ...old, error }));
       }
@@ -132,8 +155,8 @@ export function useAsked(path, seconds = null, version = null) {
       clearInterval(timer);
       stop.abort();
     };
-  }, [path, seconds, version, again]);
-  return { ...state, loading: state.path !== path && !state.error, refresh: () => setAgain((number) => number + 1) };
+  }, [path, seconds, version]);
+  return state;
 }
 
 /** The manager's time in seconds, told every second while there is something to count down. */

@@ -130,3 +130,14 @@ def test_the_list_follows_what_is_submitted_meanwhile(browser: Browser, system: 
     browser.click("main a", "a newcomer")
     browser.see("a newcomer", "h1")
     assert browser.path == f"/experiments/{experiment_id}"
+
+
+def test_many_windows_of_one_browser_are_all_served(browser: Browser, system: System) -> None:
+    """A browser keeps six connections to a manager, and a stream holds one."""
+    experiment_id = system.submit(LONG)
+    for _ in range(8):
+        browser.driver.switch_to.new_window("window")
+        browser.open(f"/experiments/{experiment_id}")
+        browser.find("#jobs tbody tr")
+    system.api.cancel(experiment_id)
+    browser.see("It was cancelled.", ".verdict")

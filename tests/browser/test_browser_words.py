@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from jqueuer.descriptor import read_description
 from tests.browser.chromium import Browser
 
@@ -80,23 +78,22 @@ def test_durations_sizes_and_chances_as_people_read_them(stranger: Browser) -> N
     assert [call(stranger, "format.js", "percent", chance) for chance in (1, 0.972, 0)] == ["> 99 %", "97 %", "< 1 %"]
 
 
-@pytest.mark.parametrize("name", ["plain", "true", "007", "a: b", 'with "quotes"', "# no comment", "1.10"])
-def test_what_is_typed_into_the_form_arrives_as_it_was_typed(stranger: Browser, name: str) -> None:
-    form = {
-        "name": "form",
-        "image": "",
-        "command": f"echo '{name}' {{{{size}}}}",
-        "deadline": "1h",
-        "min": "1",
-        "max": "2",
-        "estimate": "5s",
-        "attempts": "2",
-        "outputs": "a.txt, b/*.csv",
-        "parameters": [{"name": "size", "values": f"1, {name}"}, {"name": "seed", "values": "1..3"}],
-    }
-    text = call(stranger, "pages/submit/description.js", "describe", form)
+def test_what_is_typed_into_the_form_arrives_as_it_was_typed(stranger: Browser) -> None:
+    for typed in ("plain", "true", "007", "a: b", 'with "quotes"', "# no comment", "1.10", "{braces}", "öäü"):
+        form = {
+            "name": "form",
+            "image": "",
+            "command": f"echo '{typed}' {{{{size}}}}",
+            "deadline": "1h",
+            "min": "1",
+            "max": "2",
+            "estimate": "5s",
+            "attempts": "2",
+            "outputs": "a.txt, b/*.csv",
+            "parameters": [{"name": "size", "values": f"1, {typed}"}, {"name": "seed", "values": "1..3"}],
+        }
+        text = call(stranger, "pages/submit/description.js", "describe", form)
 
-    jobs = list(read_description(text.encode()).jobs)
-    assert len(jobs) == 6
-    assert jobs[0].tasks[0].command == ("/bin/sh", "-c", f"echo '{name}' 1")
-    assert jobs[3].parameters["size"] == name
+        jobs = list(read_description(text.encode()).jobs)
+        commands = [getattr(job.tasks[0].command, "shell", None) for job in jobs]
+        assert commands == [f"echo '{typed}' 1"] * 3 + [f"echo '{typed}' {typed}"] * 3

@@ -37,7 +37,7 @@ export function ProgressChart({ experiment, points, range, now }) {
     <ul class="legend">
       <li><span class="key" data-key="accomplished"></span>accomplished <span class="number">${jobs.accomplished}</span></li>
       <li><span class="key" data-key="failed"></span>failed or cancelled <span class="number">${jobs.failed + jobs.cancelled}</span></li>
-      ${forecast && html`<li><span class="key area" data-key="band"></span>forecast, P50 to P95</li>`}
+      ${forecast && html`<li><span class="key area" data-key="band"></span>forecast P50–P95</li>`}
       ${deadline && html`<li><span class="key dashed" data-key="deadline"></span>deadline</li>`}
     </ul>
   </figure>`;

@@ -33,8 +33,8 @@ function Quote({ quote }) {
       <thead><tr><th scope="col" class="right">Containers</th><th scope="col" class="right">Half likely</th><th scope="col" class="right">95 %</th>
         ${quote.deadline_seconds !== null && html`<th scope="col" class="right">In time</th>`}<th scope="col" class="right minor">Container-h</th></tr></thead>
       <tbody>${chosen(quote.curve, quote.containers).map(
-        (offer) => html`<tr>
-          <th scope="row" class="right number">${offer.containers}${offer.containers === quote.containers ? html` <span class="faint small">enough</span>` : ""}</th>
+        (offer) => html`<tr class=${offer.containers === quote.containers ? "enough" : ""}>
+          <th scope="row" class="right number">${offer.containers}${offer.containers === quote.containers ? html`<span class="unseen"> are enough</span>` : ""}</th>
           <td class="right number">${duration(offer.p50_seconds)}</td>
           <td class="right number">${duration(offer.p95_seconds)}</td>
           ${quote.deadline_seconds !== null && html`<td class="right number">${offer.probability === null ? "–" : percent(offer.probability)}</td>`}
