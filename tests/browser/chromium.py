@@ -38,7 +38,11 @@ class Browser:
 
     def wait(self, condition: Callable[[], object], what: str) -> None:
         """Until it is so, however often the page draws itself anew meanwhile."""
-        WebDriverWait(self.driver, PATIENCE_SECONDS, poll_frequency=0.05).until(lambda _: self._so(condition), what)
+        try:
+            WebDriverWait(self.driver, PATIENCE_SECONDS, poll_frequency=0.05).until(lambda _: self._so(condition))
+        except TimeoutException:
+            there = self.driver.find_element(By.TAG_NAME, "body").text
+            raise AssertionError(f"not so: {what}; {self.path} says:\n{there}\n{self.complaints()}") from None
 
     def _so(self, condition: Callable[[], object]) -> bool:
         try:
@@ -55,7 +59,7 @@ class Browser:
             found[:] = [one for one in elements if text in one.text and one.is_displayed()]
             return bool(found)
 
-        self.wait(shown, f"{css} with {text!r} is on {self.driver.current_url}")
+        self.wait(shown, f"{css} with {text!r} is there")
         return found[0]
 
     def click(self, css: str, text: str = "") -> None:
@@ -70,7 +74,7 @@ class Browser:
             except StopIteration:
                 return False
 
-        self.wait(tried, f"{css} with {text!r} can be clicked on {self.driver.current_url}")
+        self.wait(tried, f"{css} with {text!r} can be clicked")
 
     def fill(self, css: str, text: str) -> None:
         element = self.find(css)
@@ -87,14 +91,7 @@ class Browser:
 
     def see(self, text: str, css: str = "body") -> None:
         """Wait until a text is to be read."""
-        try:
-            self.wait(lambda: text in self.driver.find_element(By.CSS_SELECTOR, css).text, text)
-        except TimeoutException:
-            there = self.driver.find_element(By.TAG_NAME, "body").text
-            raise AssertionError(f"{text!r} is not to be read in {css} of {self.path}, which says:\n{there}") from None
-
-    def shows(self, text: str) -> bool:
-        return text in self.driver.find_element(By.TAG_NAME, "body").text
+        self.wait(lambda: text in self.driver.find_element(By.CSS_SELECTOR, css).text, f"{css} says {text!r}")
 
     @property
     def path(self) -> str:

@@ -141,3 +141,19 @@ def test_many_windows_of_one_browser_are_all_served(browser: Browser, system: Sy
         browser.find("#jobs tbody tr")
     system.api.cancel(experiment_id)
     browser.see("It was cancelled.", ".verdict")
+
+
+def test_a_page_that_was_open_before_the_first_job_draws_what_comes(browser: Browser, system: System) -> None:
+    experiment_id = system.submit(MIXED)
+    system.api.pause(experiment_id)
+    browser.open(f"/experiments/{experiment_id}")
+    browser.find(".timeline")
+    system.api.resume(experiment_id)
+
+    browser.see("It failed.", ".verdict")
+    drawn = (
+        "const canvas = document.querySelector('.timeline canvas');"
+        "const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;"
+        "return pixels.some((value) => value !== 0)"
+    )
+    browser.wait(lambda: browser.driver.execute_script(drawn), "the timeline is drawn")

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from jqueuer.adapters.directory_artifacts import DirectoryArtifacts
-from jqueuer.adapters.redis_store import RedisContainerRegistry
+from jqueuer.adapters.redis_store import RedisContainerRegistry, connect
 from jqueuer.adapters.redis_store.connection import StoreClient
+from jqueuer.adapters.redis_store.versions import upgrade
 from jqueuer.adapters.valkey import ValkeyServer
 from tests.contract.agents_manager import TOKEN, manager_app, served
 
@@ -30,6 +31,8 @@ def test_an_agent_waits_for_what_is_not_there_yet_and_says_so_once(
     missing: str, valkey: ValkeyServer, tmp_path: Path, eventually: Callable[..., None]
 ) -> None:
     """Services of a stack start in any order; it goes when it is told to."""
+    with connect(valkey.store_url) as client:
+        upgrade(client)  # as the manager does
     store_url = f"redis://127.0.0.1:{free_port()}/0" if missing == "store" else valkey.store_url
     environment = {
         **os.environ,

@@ -22,17 +22,18 @@ export function Timeline({ id, spans, now }) {
     return () => observer.disconnect();
   }, []);
   useEffect(() => {
-    if (width > 0) draw(canvas.current, width, height, layout);
+    if (width > 0 && layout.lines.length > 0) draw(canvas.current, width, height, layout);
   }, [width, height, layout, theme]);
   const find = (event) => spanAt(layout, width, event.offsetX, event.offsetY);
   const point = (event) => {
     const span = find(event);
     setHint(span && { span, left: Math.min(event.offsetX + 12, Math.max(0, width - 260)), top: event.offsetY + 14 });
   };
-  if (!spans.length) return html`<div class="timeline"><p class="waiting">No job has been started yet.</p><canvas ref=${canvas} hidden></canvas></div>`;
   return html`<div class="timeline">
+      ${spans.length === 0 && html`<p class="waiting">No job has been started yet.</p>`}
       <canvas
         ref=${canvas}
+        hidden=${spans.length === 0}
         role="img"
         aria-label=${`${many(spans.length, "attempt")} on ${many(layout.lines.length, "container")}; the table of jobs has the same in words`}
         onMouseMove=${point}

@@ -26,9 +26,10 @@ export function Log({ path, label, running, record }) {
     const look = async () => {
       if (busy) return;
       busy = true;
+      const mine = reader.current;
       try {
-        const more = await reader.current.more(stop.signal);
-        setText((old) => ((old ?? "") + more).slice(-MAX_CHARACTERS));
+        const more = await mine.more(stop.signal);
+        if (mine === reader.current) setText((old) => ((old ?? "") + more).slice(-MAX_CHARACTERS));
         setError(null);
       } catch (failure) {
         if (failure.name !== "AbortError") setError(failure);

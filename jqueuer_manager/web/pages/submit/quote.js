@@ -30,7 +30,7 @@ function Quote({ quote }) {
     <p class="faint small">${many(quote.jobs, "job")} · ${quote.policy} · ${quote.basis}</p>
     <table>
       <caption class="unseen">What is to be expected of so many containers</caption>
-      <thead><tr><th scope="col" class="right">Containers</th><th scope="col" class="right">Half likely</th><th scope="col" class="right">95 %</th>
+      <thead><tr><th scope="col" class="right">Containers</th><th scope="col" class="right">50 %</th><th scope="col" class="right">95 %</th>
         ${quote.deadline_seconds !== null && html`<th scope="col" class="right">In time</th>`}<th scope="col" class="right minor">Container-h</th></tr></thead>
       <tbody>${chosen(quote.curve, quote.containers).map(
         (offer) => html`<tr class=${offer.containers === quote.containers ? "enough" : ""}>
