@@ -25,7 +25,7 @@ def test_the_demo_is_accomplished_scales_and_leaves_its_table_and_picture(tmp_pa
     assert summary["state"] == "accomplished"
     assert summary["jobs"] == {"total": 320, "accomplished": 320, "failed": 0, "cancelled": 0}
     assert (summary["attempts"], summary["killed"], summary["deadline_seconds"]) == (320, 0, 90.0)
-    assert summary["scale_ups"] >= 1
+    assert summary["peak_containers"] > 1, "the least is 1: more were asked for, at the start or later"
     post = tmp_path / "results" / summary["experiment_id"] / "post"
     with (post / "final_size.csv").open() as table:
         assert len(list(csv.DictReader(table))) == 320
