@@ -6,6 +6,7 @@ experiment, :class:`ControlLoop` only says when. A slow or failing experiment de
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import Counter
@@ -35,6 +36,7 @@ class ControlLoop:
         self._services = services
         self._shells: dict[str, Shell] = {}
         self._under_way: dict[str, Future[bool]] = {}
+        self._looked_at: dict[str, float] = {}
         self._stopping = False
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="controller")
         self._cluster = ClusterShares(services.orchestrator, self._pool)
@@ -69,10 +71,15 @@ class ControlLoop:
                 del self._under_way[experiment_id]
                 if _settled(experiment_id, future):
                     self._shells.pop(experiment_id, None)
+                    self._looked_at.pop(experiment_id, None)
         shares = self._cluster.of([shell.demand for shell in self._shells.values() if shell.demand is not None])
         at_work = sum((shell.at_work for shell in self._shells.values()), Counter())
+        now, pause_seconds = time.monotonic(), self._services.settings.control_seconds
         for experiment_id in {*self._services.experiments.active(), *self._shells}:
-            if experiment_id not in self._under_way:
+            # Whoever submits wakes the loop for what is new; the others are looked at no more often for that.
+            due = now - self._looked_at.get(experiment_id, -math.inf) >= 0.8 * pause_seconds
+            if due and experiment_id not in self._under_way:
+                self._looked_at[experiment_id] = now
                 shell = self._shells.setdefault(experiment_id, Shell(self._services, experiment_id))
                 share = None if shares is None else shares.get(experiment_id, UNKNOWN)
                 self._under_way[experiment_id] = self._pool.submit(shell.look, share, at_work - shell.at_work)
