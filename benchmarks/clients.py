@@ -13,9 +13,10 @@ import multiprocessing
 import os
 import random
 import tempfile
-import threading
 import time
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from statistics import quantiles
@@ -23,6 +24,7 @@ from urllib.parse import urlsplit
 
 from jqueuer.client import Client
 from jqueuer.embedded import Embedded
+from jqueuer.errors import JQueuerError
 
 READERS = 200
 SUBMITTERS = 20
@@ -96,13 +98,11 @@ def _submit_all(url: str, token: str, found: SimpleQueue[tuple[str, Found]]) -> 
     found.put(("submissions", _together(SUBMITTERS, lambda number, end: _submitter(number, end, url, token))))
 
 
-def _together(count, work) -> Found:  # type: ignore[no-untyped-def]
-    end, results = time.monotonic() + SECONDS, []
-    threads = [threading.Thread(target=lambda n=n: results.append(work(n, end))) for n in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+def _together(count: int, work: Callable[[int, float], Found]) -> Found:
+    """What ``count`` clients found, each given its number and when to end."""
+    end = time.monotonic() + SECONDS
+    with ThreadPoolExecutor(count) as clients:
+        results = list(clients.map(lambda number: work(number, end), range(count)))
     answers: Counter[str] = Counter()
     for _, counted in results:
         answers += counted
@@ -141,7 +141,7 @@ def _submitter(number: int, end: float, url: str, token: str) -> Found:
         while (begun := time.monotonic()) < end:
             try:
                 experiment_id = _submit(api)
-            except Exception as error:  # counted, whatever it is
+            except JQueuerError as error:
                 answers[type(error).__name__] += 1
             else:
                 answers["201"] += 1
