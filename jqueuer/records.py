@@ -5,10 +5,12 @@ Times are seconds since the epoch unless a name says otherwise; durations are se
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
+from cautoscaler import Measured
 from jqueuer.model import Experiment, Frozen, Job
 from jqueuer.states import AttemptOutcome, ContainerState, ExperimentState, JobState
 
@@ -57,6 +59,18 @@ class Statistics(Frozen):
     def mean_task_seconds(self) -> float | None:
         """The mean over all tasks executed so far, if any was."""
         return self.task_seconds / self.tasks if self.tasks else None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the jobs of an experiment stand at one moment."""
+
+    counts: Counts
+    statistics: Statistics
+    measured: Measured
+    """The durations of its jobs; without the start delay, which nobody tells the store."""
+    delayed: int
+    """Queued jobs that nobody may run yet: their back-off has not ended, or they were not handed out since."""
 
 
 class Activity(Frozen):

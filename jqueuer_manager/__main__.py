@@ -42,7 +42,7 @@ from jqueuer_manager.receiver import Receiver
 from jqueuer_manager.services import Services
 from jqueuer_manager.worker import PatientWorker, allow_files, connections_for, threads_for, tls_context
 
-_SWITCH_SECONDS = 0.0005
+_SWITCH_SECONDS = 0.001
 """How soon a thread that takes in a hundred thousand jobs gives way to one that answers a small request."""
 _REQUEST_LINE_BYTES = 8190
 """gunicorn's greatest; names of outputs may have 4096 characters."""

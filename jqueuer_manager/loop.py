@@ -21,7 +21,8 @@ from jqueuer_manager.services import Services
 from jqueuer_manager.sharing import ClusterShares
 from jqueuer_manager.shell import Shell
 
-_THREADS: Final = 8
+_THREADS: Final = 6
+"""More would fight for the interpreter, with each other and with whoever answers requests."""
 _RETENTION_PERIOD_SECONDS: Final = 60.0
 _SUBMISSION_SECONDS: Final = 3600.0
 _RETENTION_PAGE: Final = 100

@@ -51,15 +51,16 @@ MOST_STREAMS: Final = 64
 """They are counted apart from all others: however many look, nobody else is refused for it."""
 
 _AT_ONCE: Final = {
-    Kind.QUESTION: 16,
+    Kind.QUESTION: 6,
     Kind.SUBMISSION: 4,
     Kind.TRANSFER: 16,
     Kind.STREAM: MOST_STREAMS,
     Kind.LOGIN: 4,
 }
-"""Requests of a kind that are worked on at the same time. More submissions would not be taken in any sooner."""
+"""Requests of a kind that are worked on at the same time. More of them would not be answered any sooner: threads that
+compute share one interpreter, and each that waits for it besides makes every change of hands dearer."""
 _SET: Final = "as many as this manager takes at once (JQUEUER_MAX_OPEN_REQUESTS)"
-_SHARE: Final = {Kind.QUESTION: 1, Kind.SUBMISSION: 8, Kind.TRANSFER: 2, Kind.LOGIN: 8}
+_SHARE: Final = {Kind.QUESTION: 6, Kind.SUBMISSION: 8, Kind.TRANSFER: 2, Kind.LOGIN: 8}
 """What part of all open requests a kind may be: one in so many."""
 
 

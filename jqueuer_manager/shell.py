@@ -165,14 +165,14 @@ class Shell:
         if self._history is None:
             self._history = history_of(services.experiments, services.ledger, record.description)
         post, post_problem = self._post(record)
-        counts = services.ledger.counts(self._id)
+        standing = services.ledger.standing(self._id)
         queue_length, queue_problem = self._queue.look(self._id)
         observation = Observation(
             now=now,
             record=record,
-            counts=counts,
-            statistics=services.ledger.statistics(self._id),
-            measured=services.ledger.measured(self._id),
+            counts=standing.counts,
+            statistics=standing.statistics,
+            measured=standing.measured,
             history=self._history,
             service=service,
             engine_problem=engine_problem,
@@ -181,8 +181,8 @@ class Shell:
             queue_problem=queue_problem,
             patience_seconds=services.settings.watchdog_seconds,
             jobs_per_node=services.settings.max_concurrent_jobs,
-            delayed=services.ledger.delayed(self._id),
-            hedgeable=self._hedgeable(record, counts, service),
+            delayed=standing.delayed,
+            hedgeable=self._hedgeable(record, standing.counts, service),
             post=post,
             post_problem=post_problem,
             advice=self._answer(),

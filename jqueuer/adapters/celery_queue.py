@@ -12,12 +12,15 @@ from amqp.exceptions import AMQPError
 from celery import Celery
 from celery.app.amqp import AMQP
 from kombu import Connection, Exchange, Queue
+from kombu import exceptions as typed_exceptions
 from kombu.exceptions import OperationalError
 
 from jqueuer.adapters import redis_transport, tls
 from jqueuer.adapters.job_messages import compose
 from jqueuer.errors import StoreUnavailableError
 from jqueuer.signing import MessageSigner
+
+kombu_exceptions: Any = typed_exceptions  # the type stubs are older than batches
 
 LONGEST_JOB_SECONDS: Final = 7 * 86_400
 """Brokers hand a message out again after so long; the lease absorbs the duplicate."""
@@ -27,6 +30,9 @@ HEARTBEAT_SECONDS: Final = 10
 
 _CONFIRM_SECONDS: Final = 10.0
 """A broker short of memory or disk holds publishers up; the control loop has other things to do."""
+
+_BATCH: Final = 100
+"""Messages that Redis is sent at once; where a batch breaks off all of it is published again."""
 
 _RECONNECT_SECONDS: Final = 0.2
 _LONGEST_RECONNECT_SECONDS: Final = 3.0
@@ -127,20 +133,22 @@ class CeleryJobQueue:
             nonlocal count
             with _channel(connection) as channel:
                 queue(channel).declare()
-                producer = self._app.amqp.Producer(channel, auto_declare=False)
-                for job_id in ids[count:]:
-                    body, headers = compose(self._signer, experiment_id, job_id)
-                    producer.publish(
-                        body,
-                        exchange="",
-                        routing_key=queue.name,
-                        serializer="json",
-                        delivery_mode=2,  # persistent
-                        priority=priority,
-                        headers=headers,
-                        confirm_timeout=_CONFIRM_SECONDS,
-                    )
-                    count += 1
+                producer: Any = self._app.amqp.Producer(channel, auto_declare=False)
+                while batch := ids[count : count + _BATCH]:
+                    with _each_its_own_error(), producer.batch(max_size=_BATCH):
+                        for job_id in batch:
+                            body, headers = compose(self._signer, experiment_id, job_id)
+                            producer.publish(
+                                body,
+                                exchange="",
+                                routing_key=queue.name,
+                                serializer="json",
+                                delivery_mode=2,  # persistent
+                                priority=priority,
+                                headers=headers,
+                                confirm_timeout=_CONFIRM_SECONDS,
+                            )
+                    count += len(batch)
 
         self._ask(publish_rest)
         return count
@@ -223,6 +231,15 @@ def _channel(connection: Any) -> Iterator[Any]:
         channel.close()  # not after a failure: a broker that holds publishers up would not answer to it either
     else:
         yield connection.default_channel
+
+
+@contextmanager
+def _each_its_own_error() -> Iterator[None]:
+    """What made a batch fail, not that it did: by that it is known whether another connection helps."""
+    try:
+        yield
+    except kombu_exceptions.BatchPublishError as error:
+        raise error.__cause__ or error from None
 
 
 class _broker_errors:  # noqa: N801 - reads as a statement

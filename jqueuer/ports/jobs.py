@@ -8,7 +8,7 @@ from typing import Protocol
 
 from cautoscaler import Measured
 from jqueuer.model import Job
-from jqueuer.records import Activity, Attempt, Claim, Counts, JobPage, JobRecord, Span, Statistics
+from jqueuer.records import Activity, Attempt, Claim, Counts, JobPage, JobRecord, Span, Standing, Statistics
 from jqueuer.states import JobState
 
 
@@ -83,6 +83,9 @@ class JobLedger(Protocol):
         Of every attempt but cancelled ones and the post command's; without the start delay, which it cannot know.
         """
 
+    def standing(self, experiment_id: str) -> Standing:
+        """Counts, sums, durations and delays, all of one moment."""
+
     def spans(self, experiment_id: str, *, since: float = 0.0) -> list[Span]:
         """The latest attempts that have ended, a bounded number, and those that run; by their beginnings.
 
@@ -108,9 +111,6 @@ class JobLedger(Protocol):
 
     def requeued(self, experiment_id: str, job_ids: Sequence[str]) -> set[str]:
         """Those of the queued jobs that were re-queued after an attempt, not queued afresh by :meth:`retry_failed`."""
-
-    def delayed(self, experiment_id: str) -> int:
-        """Queued jobs that nobody may run yet: their back-off has not ended or :meth:`due` has not handed them out."""
 
     def due(self, experiment_id: str, limit: int = 1000) -> list[str]:
         """Take the jobs whose back-off has ended (each is returned once per re-queueing)."""

@@ -132,23 +132,23 @@ def page_of(services: Services, query: ExperimentsQuery) -> ExperimentList:
 
 def detail_of(services: Services, forecasts: Forecasts, experiment_id: str) -> ExperimentDetail:
     """Everything about one experiment; :class:`~jqueuer.errors.NotFoundError` where there is none."""
-    store, ledger = services.experiments, services.ledger
+    store = services.experiments
     record = store.get(experiment_id)
-    counts, statistics = ledger.counts(experiment_id), ledger.statistics(experiment_id)
+    standing = services.ledger.standing(experiment_id)
     decisions = store.decisions(experiment_id, limit=_DECISIONS_LOOKED_AT)
     now = store.now()
     try:
         status = services.orchestrator.status(experiment_id)
-        forecast = forecasts.of(record, counts, statistics, status, decisions, now)
+        forecast = forecasts.of(record, standing, status, decisions, now)
     except EngineUnavailableError as error:
         status, forecast = ServiceStatus(requested=0, problem=f"the containers cannot be seen: {error}"), None
     return experiment_detail(
         record,
-        counts,
-        statistics,
+        standing.counts,
+        standing.statistics,
         status=status,
         settled=experiment_id not in store.active(),
-        delayed=ledger.delayed(experiment_id),
+        delayed=standing.delayed,
         decisions=decisions,
         forecast=forecast,
         now=now,

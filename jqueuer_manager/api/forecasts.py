@@ -8,7 +8,7 @@ from typing import Final
 
 from cautoscaler import Durations
 from jqueuer.controller import Forecast, Observation, forecast_of
-from jqueuer.records import Counts, ExperimentRecord, JournalEntry, ServiceStatus, Statistics
+from jqueuer.records import ExperimentRecord, JournalEntry, ServiceStatus, Standing
 from jqueuer.states import ExperimentState
 from jqueuer_manager.history import history_of, start_seconds_in
 from jqueuer_manager.services import Services
@@ -39,18 +39,17 @@ class Forecasts:
     def of(
         self,
         record: ExperimentRecord,
-        counts: Counts,
-        statistics: Statistics,
+        standing: Standing,
         service: ServiceStatus | None,
         decisions: Iterable[JournalEntry],
         now: float,
     ) -> Forecast | None:
         """The forecast of an experiment as it stands; None where its jobs are not being run."""
-        if record.state is not ExperimentState.RUNNING or counts.left == 0:
+        if record.state is not ExperimentState.RUNNING or standing.counts.left == 0:
             self._known.pop(record.id, None)
             return None
         requested = 0 if service is None else service.requested
-        made_for = (record.deadline_at, requested, record.description.containers.min, counts.accomplished > 0)
+        made_for = (record.deadline_at, requested, record.description.containers.min, standing.counts.accomplished > 0)
         known = self._known.get(record.id)
         if known is not None and known.made_for == made_for and 0 <= now - known.made_at < self._current_seconds:
             return known.forecast
@@ -59,9 +58,9 @@ class Forecasts:
         observation = Observation(
             now=now,
             record=record,
-            counts=counts,
-            statistics=statistics,
-            measured=services.ledger.measured(record.id),
+            counts=standing.counts,
+            statistics=standing.statistics,
+            measured=standing.measured,
             history=history,
             service=service,
         )

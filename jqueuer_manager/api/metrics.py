@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 from jqueuer import __version__
 from jqueuer.controller import Forecast
 from jqueuer.errors import EngineUnavailableError, NotFoundError, StoreUnavailableError
-from jqueuer.records import Activity, Counts, ExperimentRecord, ServiceStatus, Statistics
+from jqueuer.records import Activity, Counts, ExperimentRecord, ServiceStatus, Standing, Statistics
 from jqueuer.states import ContainerState, ExperimentState, JobState
 from jqueuer_manager.api import metric_sheet as m
 from jqueuer_manager.api.forecasts import Forecasts
@@ -80,12 +80,11 @@ class ManagerCollector(Collector):
         for state in ExperimentState:
             if state is not ExperimentState.RECEIVING:
                 sheet.put(m.EXPERIMENTS, experiments.get(state, 0), state.value)
-        records = list(self._records(active))
         on_nodes: Counter[tuple[str, ContainerState]] = Counter()
-        for record, counts in zip(records, ledger.counts_of([record.id for record in records]), strict=True):
-            sums = ledger.statistics(record.id)
-            _put_jobs(sheet, record, counts, sums, ledger.activity(record.id))
-            wanted, status, forecast = self._containers(record, counts, sums, record.id in active)
+        for record in self._records(active):
+            standing = ledger.standing(record.id)
+            _put_jobs(sheet, record, standing.counts, standing.statistics, ledger.activity(record.id))
+            wanted, status, forecast = self._containers(record, standing, record.id in active)
             _put_containers(sheet, record.id, wanted, status)
             _put_forecast(sheet, record.id, forecast)
             on_nodes.update((_UNSAFE.sub("_", one.node), one.state) for one in (status.containers if status else ()))
@@ -94,7 +93,7 @@ class ManagerCollector(Collector):
                 sheet.put(m.NODE_CONTAINERS, on_nodes[node, container_state], node, container_state.value)
 
     def _containers(
-        self, record: ExperimentRecord, counts: Counts, sums: Statistics, active: bool
+        self, record: ExperimentRecord, standing: Standing, active: bool
     ) -> tuple[int | None, ServiceStatus | None, Forecast | None]:
         """How many are wanted, what the orchestrator says, what is forecast; None where there is nothing to say."""
         nothing = ServiceStatus(requested=0)
@@ -107,7 +106,7 @@ class ManagerCollector(Collector):
             status = self._services.orchestrator.status(record.id)
         except EngineUnavailableError:
             return wanted, None, None
-        return wanted, status or nothing, self._forecasts.of(record, counts, sums, status, decisions, store.now())
+        return wanted, status or nothing, self._forecasts.of(record, standing, status, decisions, store.now())
 
     def _records(self, active: set[str]) -> Iterator[ExperimentRecord]:
         store = self._services.experiments

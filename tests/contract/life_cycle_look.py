@@ -94,7 +94,7 @@ class Look:
         assert statistics.killed == outcomes[AttemptOutcome.LOST] + outcomes[AttemptOutcome.KILLED]
         ready = [job.id for job in model.everything() if job.state is JobState.QUEUED and not job.waits]
         assert self.ledger.queued(self.experiment_id, 0, _MANY) == ready
-        assert self.ledger.delayed(self.experiment_id) == sum(job.waits for job in jobs)
+        assert self.ledger.standing(self.experiment_id).delayed == sum(job.waits for job in jobs)
         requeued = {job.id for job in model.everything() if job.requeued}
         assert self.ledger.requeued(self.experiment_id, [job.id for job in model.everything()]) == requeued
 

@@ -126,7 +126,7 @@ def test_suspects_run_one_at_a_time(ledger: RedisJobLedger) -> None:
     everything_ends(ledger, MOST, "a", "b")
     first = claimed(ledger, "a")
     assert ledger.claim(X, "b", container="c-b", node="n1") is None
-    assert ledger.delayed(X) >= 1
+    assert ledger.standing(X).delayed >= 1
     claimed(ledger, "c")
     assert accomplished(ledger, first) is JobState.ACCOMPLISHED
 

@@ -254,7 +254,7 @@ def test_a_job_that_is_queued_again_while_the_broker_is_away_is_handed_out_first
         manager.run(experiment_id, "j2", outcome=AttemptOutcome.FAILED, retry=True)
         shell.look()
         broker.start()
-        eventually(lambda: shell.look() or not manager.services.ledger.delayed(experiment_id))
+        eventually(lambda: shell.look() or not manager.services.ledger.standing(experiment_id).delayed)
         assert take_all(broker, experiment_id) == ["j2", "j0", "j1", "j2"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -64,6 +65,22 @@ def _passes(error: redis.ResponseError) -> bool:
 
 StoreClient: TypeAlias = Any
 """What :func:`connect` returns; redis-py's types describe raw and decoded replies at once, so they say nothing here."""
+
+
+def run_each(client: StoreClient, script: Any, keys: Sequence[Sequence[str]], arguments: Sequence[Any]) -> list[Any]:
+    """Run a registered script once for each list of keys, in one round trip; the server may have to learn it first."""
+
+    def ask() -> list[Any]:
+        with client.pipeline(transaction=False) as batch:
+            for names in keys:
+                batch.evalsha(script.sha, len(names), *names, *arguments)
+            return list(batch.execute())
+
+    try:
+        return ask()
+    except redis.exceptions.NoScriptError:
+        client.script_load(script.script)
+        return ask()
 
 
 def connect(url: str, *, max_connections: int = 64, ca_file: Path | None = None) -> StoreClient:

@@ -6,20 +6,20 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from cautoscaler.measured import Bucket, Concurrency, Durations, Measured, bucket_of
+from cautoscaler.measured import Measured, bucket_of
 from jqueuer.adapters.redis_store.clock import CLOCK, READING, ahead_ms, paced
-from jqueuer.adapters.redis_store.connection import StoreClient
+from jqueuer.adapters.redis_store.connection import StoreClient, run_each
 from jqueuer.adapters.redis_store.experiments import RedisExperimentStore, experiment_key
 from jqueuer.adapters.redis_store.history import ended_spans, running_spans
 from jqueuer.adapters.redis_store.scripts import ADD, CLAIM, COUNTS, DUE, FINISH, HEDGE, MOVE_MANY, REAP, RELEASE, RENEW
+from jqueuer.adapters.redis_store.standing import SUMS, measured_in, standing_of, statistics_in
 from jqueuer.errors import ConflictError, NotFoundError
 from jqueuer.model import POST_JOB_ID, Experiment, Job, effective_job
 from jqueuer.ports import Renewal
-from jqueuer.records import Activity, Attempt, Claim, Counts, JobPage, JobRecord, Span, Statistics
+from jqueuer.records import Activity, Attempt, Claim, Counts, JobPage, JobRecord, Span, Standing, Statistics
 from jqueuer.states import JobState
 
 _BATCH: Final = 1000
-_SUMS: Final = tuple(Statistics.model_fields)
 _STATES: Final = tuple(state.value for state in JobState)
 _LEASE_RAN_OUT: Final = "its lease ran out: the container manager was not heard of any more"
 _CONTAINER_GONE: Final = "its container is gone"
@@ -163,14 +163,7 @@ class RedisJobLedger:
 
     def statistics(self, experiment_id: str) -> Statistics:
         """Sums over what ran."""
-        values = self._client.hmget(experiment_key(experiment_id), _SUMS)
-        return Statistics.model_validate(
-            {
-                name: float(value) if "seconds" in name else int(float(value))
-                for name, value in zip(_SUMS, values, strict=True)
-                if value is not None
-            }
-        )
+        return statistics_in(self._client.hmget(experiment_key(experiment_id), SUMS))
 
     def activity(self, experiment_id: str) -> Activity:
         """When a job was last claimed, and when an attempt last ended by itself."""
@@ -180,20 +173,11 @@ class RedisJobLedger:
 
     def measured(self, experiment_id: str) -> Measured:
         """What is known of the jobs' durations; without the start delay."""
-        sums: dict[str, dict[int, Bucket]] = {"d": {}, "c": {}, "u": {}}
-        found = self._client.hgetall(f"{experiment_key(experiment_id)}:measured")
-        for field, count in found.items():
-            name, _, what = field.rpartition(":")
-            if what == "count":
-                kind, _, index = name.partition(":")
-                sums[kind][int(index or 0)] = Bucket(int(count), float(found[f"{name}:seconds"]))
-        unsuccessful = sums["u"].get(0, Bucket(0, 0.0))
-        return Measured(
-            durations=Durations(tuple(bucket for _, bucket in sorted(sums["d"].items()))),
-            concurrency=tuple(Concurrency(busy, jobs.count, jobs.seconds) for busy, jobs in sorted(sums["c"].items())),
-            unsuccessful=unsuccessful.count,
-            unsuccessful_seconds=unsuccessful.seconds,
-        )
+        return measured_in(self._client.hgetall(f"{experiment_key(experiment_id)}:measured"))
+
+    def standing(self, experiment_id: str) -> Standing:
+        """Counts, sums, durations and delays, all of one moment."""
+        return standing_of(self._client, experiment_key(experiment_id))
 
     def spans(self, experiment_id: str, *, since: float = 0.0) -> list[Span]:
         """The latest attempts that have ended, and those that run."""
@@ -266,10 +250,6 @@ class RedisJobLedger:
                 batch.hget(f"{_keys(experiment_id, job_id)[1]}:job:{job_id}", "not_before")
             return {job_id for job_id, due_ms in zip(job_ids, batch.execute(), strict=True) if float(due_ms or 0)}
 
-    def delayed(self, experiment_id: str) -> int:
-        """Queued jobs whose back-off has not ended."""
-        return int(self._client.zcard(f"{experiment_key(experiment_id)}:due"))
-
     def due(self, experiment_id: str, limit: int = _BATCH) -> list[str]:
         """Take the jobs whose back-off has ended."""
         return self._in_both_lanes(experiment_id, self._due, [limit])
@@ -300,9 +280,8 @@ class RedisJobLedger:
         return max((one.started_at for one in attempts if one.container == container), default=math.inf) < started_at
 
     def _in_both_lanes(self, experiment_id: str, script: Any, arguments: Sequence[str | int]) -> list[str]:
-        jobs = script(keys=_keys(experiment_id), args=arguments)
-        post = script(keys=_keys(experiment_id, POST_JOB_ID), args=arguments)
-        return [*jobs, *post]
+        lanes = (_keys(experiment_id), _keys(experiment_id, POST_JOB_ID))
+        return [job_id for found in run_each(self._client, script, lanes, arguments) for job_id in found]
 
     def cancel(self, experiment_id: str) -> None:
         """Cancel what is queued."""
