@@ -37,7 +37,8 @@ class Kind(Enum):
     """What a request asks for, as far as its first line and its headers tell."""
 
     QUESTION = "requests"
-    """And every small command."""
+    COMMAND = "commands"
+    """Whose body is short, but may come slowly."""
     SUBMISSION = "submissions"
     """A description to be read: however short, it may stand for a million jobs."""
     TRANSFER = "file transfers"
@@ -52,6 +53,7 @@ MOST_STREAMS: Final = 64
 
 _AT_ONCE: Final = {
     Kind.QUESTION: 6,
+    Kind.COMMAND: 16,
     Kind.SUBMISSION: 4,
     Kind.TRANSFER: 16,
     Kind.STREAM: MOST_STREAMS,
@@ -60,7 +62,7 @@ _AT_ONCE: Final = {
 """Requests of a kind that are worked on at the same time. More of them would not be answered any sooner: threads that
 compute share one interpreter, and each that waits for it besides makes every change of hands dearer."""
 _SET: Final = "as many as this manager takes at once (JQUEUER_MAX_OPEN_REQUESTS)"
-_SHARE: Final = {Kind.QUESTION: 6, Kind.SUBMISSION: 8, Kind.TRANSFER: 2, Kind.LOGIN: 8}
+_SHARE: Final = {Kind.QUESTION: 1, Kind.COMMAND: 1, Kind.SUBMISSION: 8, Kind.TRANSFER: 2, Kind.LOGIN: 8}
 """What part of all open requests a kind may be: one in so many."""
 
 
@@ -76,7 +78,7 @@ def kind_of(method: str, path: str, content_length: str) -> Kind:
         return Kind.TRANSFER if method == "GET" and _FILES.search(path) else Kind.QUESTION
     if method == "PUT" and not (content_length.isdecimal() and int(content_length) <= _SMALL_BYTES):
         return Kind.TRANSFER
-    return Kind.QUESTION
+    return Kind.COMMAND
 
 
 class _Room:

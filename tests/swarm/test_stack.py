@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import requests
+import yaml
 
 from tests.swarm.conftest import Cluster
+
+ROOT = Path(__file__).parents[2]
 
 Wait = Callable[[Callable[[], object], float], None]
 
@@ -34,6 +38,14 @@ def test_the_manager_asks_for_a_token_and_prometheus_has_one_of_its_own(cluster:
         return next(target["health"] for target in targets if target["labels"]["job"] == "manager")
 
     eventually(lambda: manager_is() == "up", 60)
+
+
+def test_prometheus_watches_for_every_alert_of_the_project(cluster: Cluster) -> None:
+    groups = yaml.safe_load((ROOT / "deploy" / "prometheus" / "rules.yml").read_text())["groups"]
+    known = requests.get(f"{cluster.prometheus_url}/api/v1/rules", timeout=10).json()["data"]["groups"]
+    watched = {rule["name"]: rule["health"] for group in known for rule in group["rules"]}
+    assert set(watched) == {rule.get("alert") or rule["record"] for group in groups for rule in group["rules"]}
+    assert "err" not in watched.values()
 
 
 def test_manager_and_agents_are_not_root(cluster: Cluster) -> None:
