@@ -20,6 +20,8 @@ from jqueuer.cli import (
     simulating,
     submitting,
     tokens,
+    top,
+    watching,
 )
 from jqueuer.cli.exits import EXIT_CODES, GuardedGroup
 from jqueuer.cli.output import tell
@@ -38,8 +40,10 @@ for group in (
     running,
     processes,
     submitting,
+    watching,
     quoting,
     looking,
+    top,
     results,
     changing,
     describing,

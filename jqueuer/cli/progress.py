@@ -1,62 +1,38 @@
-"""Progress of an experiment: bars on a terminal, a line per change elsewhere."""
+"""Progress of an experiment where nothing can be drawn: a line per change."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 from typing import Any, Final
 
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
-
-from jqueuer.cli.output import duration, err, percent
+from jqueuer.cli.output import duration, percent
 
 LINE_SECONDS: Final = 2.0
 """The least time between two lines, unless the state changed."""
-BAR_WIDTH: Final = 40
-
-Show = Callable[[dict[str, Any]], None]
-"""Takes an experiment as the API describes it."""
-
-
-def progress(console: Console = err) -> AbstractContextManager[Show]:
-    """Whatever fits the console: bars that are drawn over, or lines."""
-    return _bars(console) if console.is_terminal else _lines(console)
-
-
-@contextmanager
-def _bars(console: Console) -> Iterator[Show]:
-    with Live(console=console, auto_refresh=False, transient=True) as live:
-        yield lambda experiment: live.update(_picture(experiment, time.time()), refresh=True)
-
-
-@contextmanager
-def _lines(console: Console) -> Iterator[Show]:
-    yield Lines(lambda line: console.print(line, markup=False, soft_wrap=True), time.monotonic)
 
 
 class Lines:
     """One line per change, at most one every :data:`LINE_SECONDS` while the state stays."""
 
-    def __init__(self, write: Callable[[str], None], clock: Callable[[], float]) -> None:
+    def __init__(
+        self, write: Callable[[str], None], clock: Callable[[], float], now: Callable[[], float] = time.time
+    ) -> None:
         self._write = write
         self._clock = clock
+        self._now = now
         self._last: tuple[Any, ...] = ()
         self._written_at = 0.0
 
-    def __call__(self, experiment: dict[str, Any]) -> None:
-        """Look at the experiment; write a line if there is something to say."""
+    def __call__(self, experiment: dict[str, Any], trouble: str = "") -> None:
+        """Look at the experiment, or at why there is nothing new of it; write a line if there is something to say."""
         now = self._clock()
-        seen = (experiment["state"], experiment["problem"], experiment["jobs"], experiment["containers"])
-        urgent = not self._last or seen[:2] != self._last[:2]
+        seen = (trouble, experiment["state"], experiment["problem"], experiment["jobs"], experiment["containers"])
+        urgent = not self._last or seen[:3] != self._last[:3]
         if seen == self._last or (not urgent and now - self._written_at < LINE_SECONDS):
             return
         self._last, self._written_at = seen, now
-        self._write(line_of(experiment, time.time()))
+        self._write(f"{trouble}; trying again" if trouble else line_of(experiment, self._now()))
 
 
 def line_of(experiment: dict[str, Any], now: float) -> str:
@@ -68,22 +44,6 @@ def line_of(experiment: dict[str, Any], now: float) -> str:
         _deadline(experiment, now),
     ]
     return " · ".join(part for part in (*parts, *_remarks(experiment)) if part)
-
-
-def _picture(experiment: dict[str, Any], now: float) -> Group:
-    jobs = experiment["jobs"]
-    ended = jobs["accomplished"] + jobs["failed"] + jobs["cancelled"]
-    grid = Table.grid(padding=(0, 2))
-    bar = ProgressBar(
-        total=jobs["total"] or 1, completed=ended, width=BAR_WIDTH, complete_style="green", finished_style="green"
-    )
-    grid.add_row(Text(experiment["name"], style="bold"), bar)
-    grid.add_row(Text(experiment["state"]), Text(_jobs(experiment)))
-    grid.add_row(Text("containers", style="dim"), Text(_containers(experiment)))
-    if deadline := _deadline(experiment, now):
-        late = (experiment["seconds_left"] or 0) < 0
-        grid.add_row(Text("time", style="dim"), Text(deadline, style="red" if late else ""))
-    return Group(grid, *(Text(remark, style="yellow") for remark in _remarks(experiment)))
 
 
 def _remarks(experiment: dict[str, Any]) -> list[str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -16,11 +15,11 @@ from jqueuer.cli.exits import exit_code
 from jqueuer.cli.fetching import fetch_results
 from jqueuer.cli.options import DEFAULT_STATE, AsJson, DescriptionFile, StateDirectory, StrictDeadline, examples
 from jqueuer.cli.output import counted, say, tell, tell_json
-from jqueuer.cli.progress import progress
 from jqueuer.cli.report import tell_failures, tell_summary
 from jqueuer.cli.resuming import Undelivered, set_others_aside, unfinished
 from jqueuer.cli.sending import send_file
 from jqueuer.cli.system import running_system
+from jqueuer.cli.watching import see_through
 from jqueuer.client import Client
 from jqueuer.client.submission import source_of
 
@@ -56,7 +55,7 @@ def run(
     ):
         undelivered = Undelivered(state)
         experiment_id = _begin(client, file, undelivered)
-        ended = _see_through(client, experiment_id, system.check)
+        ended = see_through(client, experiment_id, check=system.check).experiment
         summary = client.summary(experiment_id)
         summary["results"] = fetch_results(client, experiment_id, results / experiment_id)
         failed = list(islice(client.jobs(experiment_id, state="failed"), _FAILURES_SHOWN))
@@ -109,13 +108,3 @@ def _begin(client: Client, file: Path, undelivered: Undelivered) -> str:
     if found["state"] == "paused":
         client.resume(found["id"])
     return str(found["id"])
-
-
-def _see_through(client: Client, experiment_id: str, check: Callable[[], None]) -> dict[str, Any]:
-    with progress() as show:
-
-        def watch(experiment: dict[str, Any]) -> None:
-            check()
-            show(experiment)
-
-        return client.wait(experiment_id, watch=watch)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 from urllib.parse import quote
 
 from jqueuer.client.downloads import has_content, inside, write_verified
+from jqueuer.client.event_stream import events_of
 from jqueuer.client.transport import ClientError, Transport
 from jqueuer.states import ExperimentState
 
@@ -137,6 +138,10 @@ class Client:
         """All experiments, newest first, page after page; with ``owner`` those of this user."""
         return self._pages("/experiments", "experiments", {"state": list(states), "owner": owner or None})
 
+    def newest_experiments(self, *, states: Iterable[str] = (), limit: int = 50) -> dict[str, Any]:
+        """The newest ``experiments``, as many as a page may have at most, and how many there are in ``total``."""
+        return self._json("GET", "/experiments", params={"state": list(states), "limit": limit})
+
     def experiment(self, experiment_id: str) -> dict[str, Any]:
         """Everything about one experiment."""
         return self._json("GET", _of(experiment_id))
@@ -150,6 +155,10 @@ class Client:
         entries = self._json("GET", f"{_of(experiment_id)}/journal", params={"limit": limit})["entries"]
         return list(entries)
 
+    def timeline(self, experiment_id: str, *, since: float = 0.0) -> list[dict[str, Any]]:
+        """The latest attempts that ended at that moment or later, and those that run, by their beginnings."""
+        return list(self._json("GET", f"{_of(experiment_id)}/timeline", params={"since": since})["spans"])
+
     def jobs(self, experiment_id: str, *, state: str | None = None, search: str = "") -> Iterator[dict[str, Any]]:
         """All jobs in order, by state and by a part of the id, page after page."""
         query = {"state": state, "search": search or None}
@@ -160,9 +169,12 @@ class Client:
         return self._json("GET", _job(experiment_id, job_id))
 
     def log(self, experiment_id: str, job_id: str, attempt: int, stream: str, start: int = 0) -> Iterator[bytes]:
-        """What an attempt printed (``stdout`` or ``stderr``) from a byte on, in chunks; nothing where there is none."""
+        """What an attempt printed (``stdout`` or ``stderr``) from a byte on, in chunks; nothing where there is none.
+
+        A ``start`` below zero counts from the end.
+        """
         path = f"{_API}{_job(experiment_id, job_id)}/attempts/{attempt}/{stream}"
-        headers = {"Range": f"bytes={start}-"} if start else None
+        headers = {"Range": f"bytes={start}-" if start > 0 else f"bytes={start}"} if start else None
         try:
             with self._http.stream(path, headers) as chunks:
                 yield from chunks
@@ -229,6 +241,37 @@ class Client:
     def delete(self, experiment_id: str) -> None:
         """Forget an experiment that has ended."""
         self._http.send("DELETE", _API + _of(experiment_id))
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Every node, ready or not, with what it has and what of it is reserved."""
+        return list(self._json("GET", "/nodes")["nodes"])
+
+    def ready(self) -> str:
+        """Why the manager cannot do its work now, such as a store that does not answer; empty where it can."""
+        try:
+            self._http.send("GET", "/readyz", repeatable=False)
+        except ClientError as error:
+            if error.status is None:
+                raise
+            return error.detail
+        return ""
+
+    def metrics(self) -> str:
+        """The manager's numbers, as Prometheus reads them."""
+        return str(self._http.send("GET", "/metrics", repeatable=False).text)
+
+    def now(self) -> float:
+        """The manager's time in seconds since the epoch, as far as its answers have told it."""
+        return self._http.now()
+
+    def events(self, experiment_id: str = "") -> Generator[tuple[str, Any], None, None]:
+        """What changes of an experiment, or of the list, as it does: ``(event, data)``, as docs/api.md describes them.
+
+        Ends when the manager ends it. Not repeated by itself: who is refused, or cut off, asks now and then instead.
+        """
+        query = {"experiment": experiment_id} if experiment_id else {}
+        with self._http.stream(f"{_API}/events", at_once=True, repeatable=False, params=query) as chunks:
+            yield from events_of(chunks)
 
     def wait(
         self,

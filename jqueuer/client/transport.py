@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -18,6 +20,8 @@ _ATTEMPTS: Final = 5
 _UNAVAILABLE: Final = 503
 _UNAUTHENTICATED: Final = 401
 _TRANSIENT: Final = (requests.ConnectionError, requests.Timeout)
+_TOLERATED_SKEW_SECONDS: Final = 2.0
+"""An answer says the time in whole seconds, and may have been on its way."""
 
 
 class ClientError(JQueuerError):
@@ -83,6 +87,7 @@ class Transport:
             find_credentials(url) if token is None else Credentials(checked(token, "the token"), "that was given")
         )
         self._authorities = find_authorities()
+        self._skew_seconds = 0.0
         self._session = requests.Session()
         self._session.auth = _Bearer(self._credentials.token)
 
@@ -119,6 +124,7 @@ class Transport:
                     verify=self._authorities,
                     **options,
                 )
+                self._learn_time(response)
                 if response.status_code == _UNAVAILABLE:
                     raise _UnavailableError(response)
         if response.is_redirect:
@@ -128,6 +134,18 @@ class Transport:
         if response.status_code >= 400:
             raise error_of(response)
         return response
+
+    def now(self) -> float:
+        """The manager's time, as far as its answers have told."""
+        return time.time() + self._skew_seconds
+
+    def _learn_time(self, response: requests.Response) -> None:
+        try:
+            theirs = parsedate_to_datetime(response.headers["Date"]).timestamp()
+        except (KeyError, ValueError):
+            return
+        skew = theirs - time.time()
+        self._skew_seconds = skew if abs(skew) > _TOLERATED_SKEW_SECONDS else 0.0
 
     def _unauthenticated(self, error: ClientError) -> ClientError:
         """The refusal, with what to do about it."""
@@ -144,11 +162,15 @@ class Transport:
         return ClientError(detail, status=error.status, faults=error.faults, problem=error.problem)
 
     @contextmanager
-    def stream(self, path: str, headers: Mapping[str, str] | None = None) -> Iterator[Iterator[bytes]]:
-        """The body of a GET, in chunks as it comes."""
-        with self.send("GET", path, stream=True, headers=headers) as response:
+    def stream(
+        self, path: str, headers: Mapping[str, str] | None = None, *, at_once: bool = False, **options: Any
+    ) -> Iterator[Iterator[bytes]]:
+        """The body of a GET, in chunks as it comes; ``at_once`` none waits to become larger."""
+        with self.send("GET", path, stream=True, headers=headers, **options) as response:
+            # An answer without chunks of its own would be read to its end before it is told in larger ones.
+            size = 64 * 1024 if not at_once else None if getattr(response.raw, "chunked", False) else 1
             try:
-                yield response.iter_content(64 * 1024)
+                yield response.iter_content(size)
             except requests.RequestException as error:
                 raise ClientError(f"the answer of {self.url} broke off: {_reason(error)}") from error
 
