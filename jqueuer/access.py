@@ -1,6 +1,7 @@
-"""Who may do what: tokens, the roles they carry, and the owners of experiments.
+"""Who may do what: tokens, the roles they carry, the sessions opened with them, and the owners of experiments.
 
-A token is 256 random bits, so its SHA-256 says nothing about it; that is what the store keeps.
+A token is 256 random bits, and so is the id of a session: its SHA-256 says nothing about it; that is what the store
+keeps.
 """
 
 from __future__ import annotations
@@ -66,13 +67,30 @@ class TokenRecord(Frozen):
     """What its maker wrote beside it."""
 
 
+class SessionRecord(Frozen):
+    """What a browser was let in by, as the store knows it: by the digest of its id."""
+
+    digest: str
+    token_digest: str
+    """The token it was opened with."""
+    token: TokenRecord | None
+    """That token; None where it is none of the store's (any more)."""
+    seconds_left: float
+    """Until it ends, unless it is renewed."""
+
+
 def new_token() -> str:
     """A fresh token; it is shown once, to whoever asked for it."""
     return f"{TOKEN_PREFIX}{secrets.token_urlsafe(_TOKEN_BYTES)}"
 
 
+def new_session_id() -> str:
+    """A fresh id of a session; the browser's cookie carries it."""
+    return secrets.token_urlsafe(_TOKEN_BYTES)
+
+
 def digest_of(token: str) -> str:
-    """What is kept of a token, in hexadecimal."""
+    """What is kept of a token, or of the id of a session, in hexadecimal."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

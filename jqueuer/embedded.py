@@ -29,6 +29,7 @@ from jqueuer.adapters.state_directory import lock_state_directory, open_state_di
 from jqueuer.adapters.valkey import ValkeyServer
 from jqueuer.client.credentials import ANNOUNCEMENT, TOKEN_FILE, find_authorities
 from jqueuer.errors import ConflictError, JQueuerError
+from jqueuer.notifying import new_secret
 from jqueuer.secret_files import kept_secret
 from jqueuer.settings import load_settings
 
@@ -39,7 +40,17 @@ _MANAGER: Final = "jqueuer_manager"
 _AGENT: Final = "jqueuer_agent"
 _ADMIN_TOKEN: Final = "JQUEUER_ADMIN_TOKEN"  # noqa: S105 - names of settings
 _AGENT_TOKEN: Final = "JQUEUER_AGENT_TOKEN"  # noqa: S105
-_NOT_FOR_AGENTS: Final = frozenset({_ADMIN_TOKEN, "JQUEUER_METRICS_TOKEN", "JQUEUER_TOKEN", "JQUEUER_TOKEN_FILE"})
+_WEBHOOK_SECRET: Final = "JQUEUER_WEBHOOK_SECRET"  # noqa: S105
+_NOT_FOR_AGENTS: Final = frozenset(
+    {
+        _ADMIN_TOKEN,
+        _WEBHOOK_SECRET,
+        "JQUEUER_WEBHOOK_URL",
+        "JQUEUER_METRICS_TOKEN",
+        "JQUEUER_TOKEN",
+        "JQUEUER_TOKEN_FILE",
+    }
+)
 _START_SECONDS: Final = 60.0
 _SUPERVISION_SECONDS: Final = 0.5
 _MAX_DEATHS: Final = 20
@@ -58,7 +69,7 @@ class Embedded:
         self.url = ""
         self.token = ""
         """The administrator's, from the first start on in :attr:`token_file`."""
-        self._agent_token = ""
+        self._agent_token = self._webhook_secret = ""
         self._host, self._port = host, port
         self._settings = settings or {}
         self._valkey = ValkeyServer(self.state_dir / "store", {MARKER: str(self.state_dir)})
@@ -87,6 +98,11 @@ class Embedded:
     def token_file(self) -> Path:
         """Where clients on this machine find the administrator's token."""
         return self.state_dir / TOKEN_FILE
+
+    @property
+    def webhook_secret_file(self) -> Path:
+        """Where receivers of webhooks on this machine find what these are signed with."""
+        return self.state_dir / "webhook_secret"
 
     @property
     def pids(self) -> dict[str, int]:
@@ -130,6 +146,8 @@ class Embedded:
         self.token = kept_secret(self.token_file, given=given.get(_ADMIN_TOKEN, ""), make=new_token)
         agents = self.state_dir / "agent_token"
         self._agent_token = kept_secret(agents, given=given.get(_AGENT_TOKEN, ""), make=new_token)
+        signing = given.get(_WEBHOOK_SECRET, "")
+        self._webhook_secret = kept_secret(self.webhook_secret_file, given=signing, make=new_secret)
 
     def _release_jobs(self) -> None:
         """No container survived the processes it lived in, and no job is to blame: all are queued again at once."""
@@ -154,6 +172,7 @@ class Embedded:
             "JQUEUER_NODE": "local",  # whatever this machine is called today, its containers are found again
             _ADMIN_TOKEN: self.token,
             _AGENT_TOKEN: self._agent_token,
+            _WEBHOOK_SECRET: self._webhook_secret,
         }
         if module == _AGENT:
             environment = {name: value for name, value in environment.items() if name not in _NOT_FOR_AGENTS}

@@ -31,6 +31,7 @@ from jqueuer.kinds import (
 from jqueuer.kinds import Argument as Argument
 from jqueuer.kinds import Argv as Argv
 from jqueuer.kinds import JobId as JobId
+from jqueuer.notify import Notify as Notify
 from jqueuer.policy import Policy as Policy
 from jqueuer.units import MAX_DURATION_SECONDS as MAX_DURATION_SECONDS
 from jqueuer.units import ByteSize, Deadline, Duration, shown
@@ -276,6 +277,7 @@ class Experiment(Frozen):
     append_worker_id: bool = Field(default=False, strict=True)
     idempotent: bool = Field(default=False, strict=True)
     hedge: bool = Field(default=False, strict=True)
+    notify: Notify | None = None
 
 
 def effective_job(experiment: Experiment, job: Job) -> Job:

@@ -100,6 +100,8 @@ class ExperimentRecord(Frozen):
     notices: tuple[str, ...] = ()
     published: int = 0
     """Jobs handed to the job queue for the first time so far."""
+    told_at_risk: bool = False
+    """Somebody was told that its deadline is at risk, and it has not been clearly safe since."""
 
 
 class CommandResult(Frozen):
@@ -240,6 +242,8 @@ class HistoryPoint(Frozen):
     """What was forecast of the last job's end at that moment, or shortly before; None where nothing was."""
     p80_at: float | None = None
     p95_at: float | None = None
+    probability: float | None = None
+    """That the deadline is met, as was forecast then; None without one."""
 
 
 class Span(Frozen):

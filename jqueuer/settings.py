@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final, Literal
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -10,6 +11,8 @@ from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from jqueuer.errors import SettingsError
+from jqueuer.notify import check_webhook_url
+from jqueuer.notifying.signature import check_secret
 from jqueuer.units import ByteSize, Duration
 
 _SECRETS = Path("/run/secrets")
@@ -34,6 +37,22 @@ def _url_of(schemes: tuple[str, ...]) -> AfterValidator:
         return url
 
     return AfterValidator(check)
+
+
+def _if_given(check: Callable[[str], str]) -> AfterValidator:
+    def checked(text: SecretStr) -> SecretStr:
+        try:
+            if text.get_secret_value():
+                check(text.get_secret_value())
+        except ValueError as error:
+            raise ValueError(str(error).partition(", got ")[0]) from None
+        return text
+
+    return AfterValidator(checked)
+
+
+_WEBHOOK_SECRET: Final = _if_given(check_secret)
+_WEBHOOK_URL: Final = _if_given(check_webhook_url)
 
 
 class Settings(BaseSettings):
@@ -89,6 +108,9 @@ class Settings(BaseSettings):
     max_refused_logins: int = Field(
         default=20, ge=1, description="Wrong tokens an address may show in a minute before it has to wait"
     )
+    session_seconds: Duration = Field(
+        default=43_200.0, gt=0, description="A browser that has logged in and is not used for so long is logged out"
+    )
     tls_certificate: Path | None = Field(
         default=None, description="Certificate chain (PEM) the manager shows; with it, it speaks HTTPS only"
     )
@@ -96,6 +118,13 @@ class Settings(BaseSettings):
     ca_file: Path | None = Field(
         default=None,
         description="Certificates (PEM) by which the other end of https://, rediss:// and amqps:// is known",
+    )
+
+    webhook_secret: Annotated[SecretStr, _WEBHOOK_SECRET] = Field(
+        default=SecretStr(""), description="Webhooks are signed with it; without one nobody is notified"
+    )
+    webhook_url: Annotated[SecretStr, _WEBHOOK_URL] = Field(
+        default=SecretStr(""), description="Told how every experiment ends, and of every deadline at risk"
     )
 
     docker_url: str = Field(default="unix:///var/run/docker.sock", description="The Docker engine of this node")
@@ -114,6 +143,10 @@ class Settings(BaseSettings):
     )
     allowed_images: tuple[str, ...] = Field(
         default=("*",), description="Images that experiments may run, as shell patterns in a JSON list"
+    )
+    allowed_urls: tuple[str, ...] = Field(
+        default=("*",),
+        description="URLs that experiments may name (`notify`, `policy.url`), as shell patterns in a JSON list",
     )
     registry_auth_file: Path | None = Field(
         default=None, description="Docker's config.json with credentials of private registries"

@@ -20,6 +20,8 @@ from jqueuer.adapters.redis_store import (
     RedisContainerRegistry,
     RedisExperimentStore,
     RedisJobLedger,
+    RedisOutbox,
+    RedisSessionStore,
     RedisTokenStore,
     connect,
 )
@@ -35,7 +37,9 @@ from jqueuer.signing import MessageSigner
 from jqueuer_manager.adapters.local_orchestrator import LocalOrchestrator
 from jqueuer_manager.adapters.swarm import SwarmOrchestrator
 from jqueuer_manager.api import create_app
+from jqueuer_manager.delivery import Delivery
 from jqueuer_manager.loop import ControlLoop
+from jqueuer_manager.notices import check_webhooks
 from jqueuer_manager.open_requests import ALWAYS_ANSWERED, OpenRequests
 from jqueuer_manager.openness import warn_of_openness
 from jqueuer_manager.receiver import Receiver
@@ -79,6 +83,8 @@ def compose(settings: Settings) -> Services:
         orchestrator=_orchestrator(settings, RedisContainerRegistry(client), experiments),
         artifacts=DirectoryArtifacts(settings.state_dir),
         tokens=RedisTokenStore(client),
+        sessions=RedisSessionStore(client),
+        outbox=RedisOutbox(client, journal_entries=settings.journal_entries),
         ready=ready,
     )
 
@@ -100,6 +106,7 @@ class Beginning:
         self.services = replace(services, ready=self._ready)
         self._services_ready = services.ready
         self._loop = ControlLoop(self.services)
+        self._delivery = Delivery(self.services)
         self._begun, self._stopping = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="beginning", daemon=True)
 
@@ -113,6 +120,7 @@ class Beginning:
         if self._thread.ident is not None:
             self._thread.join()
         if self._begun.is_set():
+            self._delivery.stop()
             self._loop.stop()
 
     def refuse_early(self) -> None:
@@ -137,6 +145,7 @@ class Beginning:
                 self._stopping.wait(_STORE_AGAIN_SECONDS)
                 continue
             self._loop.start()
+            self._delivery.start()
             self._begun.set()
             return
 
@@ -150,6 +159,7 @@ class ManagerServer(BaseApplication):  # type: ignore[misc] # gunicorn has no ty
     def __init__(self, settings: Settings) -> None:
         check_certificate(settings.tls_certificate, settings.tls_key)
         check_ca_file(settings.ca_file)
+        check_webhooks(settings)
         self._settings = settings
         self._beginning: Beginning | None = None
         super().__init__()

@@ -8,6 +8,7 @@ from jqueuer.descriptor import read_description
 from jqueuer.errors import UnsupportedError
 from jqueuer.model import Experiment
 from jqueuer.quoting import Quote, Workload, quote, read_lines, workload_of
+from jqueuer_manager.adapters.urls import refused_urls
 from jqueuer_manager.history import history_of, start_seconds_like
 from jqueuer_manager.services import Services
 
@@ -41,5 +42,6 @@ def quote_of(services: Services, experiment: Experiment, workload: Workload, rec
 
 def _refuse_unsupported(services: Services, experiment: Experiment) -> None:
     refusals, _ = services.orchestrator.problems(experiment)
+    refusals = (*refusals, *refused_urls(experiment, services.settings))
     if refusals:
         raise UnsupportedError("; ".join(refusals))

@@ -22,6 +22,7 @@ from jqueuer.model import Experiment, Job
 from jqueuer.quoting import InfeasibleError, Workload
 from jqueuer.records import ExperimentRecord
 from jqueuer.states import ExperimentState
+from jqueuer_manager.adapters.urls import refused_urls
 from jqueuer_manager.inputs import InputCheck
 from jqueuer_manager.quota import refuse_too_many
 from jqueuer_manager.quotes import quote_of
@@ -104,6 +105,7 @@ class Receiver:
         digest: str | Callable[[], str],
     ) -> Receipt:
         refusals, more_notices = self._services.orchestrator.problems(experiment)
+        refusals = (*refusals, *refused_urls(experiment, self._services.settings))
         if refusals:
             raise UnsupportedError("; ".join(refusals))
         created_at = self._store.now()

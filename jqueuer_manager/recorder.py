@@ -25,17 +25,18 @@ class Recorder:
     def __init__(self, experiments: ExperimentStore, experiment_id: str) -> None:
         self._experiments = experiments
         self._id = experiment_id
-        self._state_kept: ExperimentState | None = None
+        self._kept: tuple[ExperimentState, float | None] | None = None
         self._due_at = 0.0
         self._forecast: Forecast | None = None
         self._forecast_due_at = 0.0
 
     def saw(self, observation: Observation, state: ControllerState, *, last: bool) -> None:
-        """Keep a point of this look if one is due; the ``last``, and one of each new state, are in any case."""
+        """Keep a point of this look if one is due; the ``last``, and one of each new state or deadline, are anyway."""
         record = observation.record
         if record is None or observation.engine_problem:  # then nobody knows how many containers there are
             return
-        at_once = last or record.state is not self._state_kept
+        kept = (record.state, record.deadline_at)
+        at_once = last or kept != self._kept
         if not at_once and time.monotonic() < self._due_at:
             return
         try:
@@ -43,13 +44,15 @@ class Recorder:
         except Exception:
             log.exception("no point of the history could be kept; going on without", experiment=self._id)
             wait_seconds = _AFTER_FAILURE_SECONDS
-        self._state_kept = record.state
+        self._kept = kept
         self._due_at = time.monotonic() + wait_seconds
 
     def _keep(
         self, observation: Observation, record: ExperimentRecord, state: ControllerState, *, at_once: bool
     ) -> float:
-        forecast = self._forecast_now(observation, record, state)
+        if at_once:
+            self._forecast_due_at = 0.0
+        forecast = self.forecast_now(observation, state)
         wanted = observation.requested if state.wanted is None else state.wanted
         point = HistoryPoint(
             at=round(observation.now, 3),
@@ -63,13 +66,14 @@ class Recorder:
             p50_at=None if forecast is None else round(forecast.finish_at, 3),
             p80_at=None if forecast is None else round(forecast.p80_at, 3),
             p95_at=None if forecast is None else round(forecast.p95_at, 3),
+            probability=None if forecast is None or forecast.probability is None else round(forecast.probability, 4),
         )
         return self._experiments.record_point(self._id, point, at_once=at_once)
 
-    def _forecast_now(
-        self, observation: Observation, record: ExperimentRecord, state: ControllerState
-    ) -> Forecast | None:
-        if record.state is not ExperimentState.RUNNING or observation.counts.left == 0:
+    def forecast_now(self, observation: Observation, state: ControllerState) -> Forecast | None:
+        """The forecast, the last one while it is fresh enough; None where jobs are not being run."""
+        record = observation.record
+        if record is None or record.state is not ExperimentState.RUNNING or observation.counts.left == 0:
             self._forecast_due_at = 0.0
             return None
         if time.monotonic() >= self._forecast_due_at:

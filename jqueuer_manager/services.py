@@ -6,7 +6,16 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from jqueuer.ports import Artifacts, ExperimentStore, JobLedger, JobQueue, Orchestrator, TokenStore
+from jqueuer.ports import (
+    Artifacts,
+    ExperimentStore,
+    JobLedger,
+    JobQueue,
+    Orchestrator,
+    Outbox,
+    SessionStore,
+    TokenStore,
+)
 from jqueuer.settings import Settings
 
 
@@ -21,6 +30,8 @@ class Services:
     orchestrator: Orchestrator
     artifacts: Artifacts
     tokens: TokenStore
+    sessions: SessionStore
+    outbox: Outbox
     ready: Callable[[], tuple[bool, str]]
     """Whether the manager can do its work now, and if not, why."""
     stopping: threading.Event = field(default_factory=threading.Event)

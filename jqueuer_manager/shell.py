@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -47,6 +48,7 @@ from jqueuer.states import ContainerState, ExperimentState, JobState
 from jqueuer_manager.adapters.policy_service import ask_policy
 from jqueuer_manager.clock import StoreClock
 from jqueuer_manager.history import history_of
+from jqueuer_manager.notices import Notices
 from jqueuer_manager.recorder import Recorder
 from jqueuer_manager.services import Services
 from jqueuer_manager.watched_queue import WatchedQueue
@@ -77,6 +79,7 @@ class Shell:
         self._record_seen: ExperimentRecord | None = None
         self._history: Durations | None = None
         self._recorder = Recorder(services.experiments, experiment_id)
+        self._notices = Notices(services, experiment_id)
         self._question: Future[Advice] | None = None
         self._refused = ""
         """Why the engine did not carry out the last commands, in words."""
@@ -100,6 +103,7 @@ class Shell:
             self._state = state
             settled = any(isinstance(command, Settle) for command in commands)
             self._recorder.saw(observation, state, last=settled)
+            self._notices.saw(observation, partial(self._recorder.forecast_now, observation, state))
             self._tell_demand(observation, commands)
             if observation.advice is not None and not any(isinstance(command, AskPolicy) for command in commands):
                 self._question = None  # only now: had a command failed, the answer would be needed again
@@ -261,7 +265,8 @@ class Shell:
                 MoveTo(state=state, expected=expected, reason=reason)
                 | Finish(state=state, expected=expected, reason=reason)
             ):
-                return services.experiments.move(self._id, expected, state, reason=reason)
+                messages = self._notices.of_end(state, reason)
+                return services.experiments.move(self._id, expected, state, reason=reason, messages=messages)
             case Settle():
                 services.experiments.settle(self._id)
             case AskPolicy():
@@ -303,7 +308,8 @@ class Shell:
     def _ask(self, question: AskPolicy) -> None:
         answer = self._question = Future[Advice]()
         # A thread per question: a service that never ends its answer holds up nobody but itself.
-        threading.Thread(target=lambda: answer.set_result(ask_policy(question)), name="policy", daemon=True).start()
+        asking = partial(ask_policy, question, self._services.settings.ca_file)
+        threading.Thread(target=lambda: answer.set_result(asking()), name="policy", daemon=True).start()
 
     def _answer(self) -> Advice | None:
         return self._question.result() if self._question is not None and self._question.done() else None

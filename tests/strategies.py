@@ -19,6 +19,7 @@ from jqueuer.model import (
     InputFile,
     Job,
     MemoryReservation,
+    Notify,
     Policy,
     Post,
     Reservation,
@@ -26,6 +27,7 @@ from jqueuer.model import (
     Shell,
     Task,
 )
+from jqueuer.notify import OCCASIONS
 from jqueuer.policy import Budget, Window
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=20)
@@ -185,6 +187,12 @@ plain_experiments = st.builds(
     ),
     append_worker_id=st.booleans(),
     idempotent=st.booleans(),
+    notify=st.none()
+    | st.builds(
+        Notify,
+        url=st.sampled_from(["https://hooks.example/jqueuer", "http://[::1]:9000/?to=ops&key=k%20"]),
+        on=st.just(OCCASIONS) | st.lists(st.sampled_from(OCCASIONS), min_size=1, max_size=3).map(tuple),
+    ),
 )
 experiments = plain_experiments | plain_experiments.filter(lambda one: one.idempotent).map(
     lambda one: one.model_copy(update={"hedge": True})

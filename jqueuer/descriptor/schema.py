@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, Final
 
 from pydantic import Field
 
+from jqueuer.descriptor.bounds import put_bounds
 from jqueuer.descriptor.policies import known_policies, needed_key
 from jqueuer.descriptor.sweep_model import Sweep
-from jqueuer.model import Experiment, Job
+from jqueuer.descriptor.wording import WORDING, put_words
+from jqueuer.model import Experiment, FailurePolicy, Job, MemoryReservation, Policy, Post, Task
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
@@ -21,23 +24,33 @@ class DescriptionFile(Experiment):
     sweep: Sweep | None = None
 
 
+_WITH_UNITS: Final = (DescriptionFile, FailurePolicy, MemoryReservation, Policy, Post, Task)
+"""Models with durations or sizes of their own."""
+
+
 def json_schema() -> Schema:
     """The schema (draft 2020-12) of a description file, native format."""
-    schema = DescriptionFile.model_json_schema()
+    schema: Schema = json.loads(json.dumps(DescriptionFile.model_json_schema()))  # nothing in it is shared
     definitions: dict[str, Schema] = schema["$defs"]
+    for model in _WITH_UNITS:
+        put_bounds(definitions.get(model.__name__, schema), model)
     argv = definitions["Task"]["properties"]["command"]["oneOf"][0]
     for name in ("Job", "JobTemplate"):
         _allow_command(definitions[name], definitions["Task"])
-    definitions["Task"] = {"anyOf": [argv, _shell_task(definitions["Task"]), definitions["Task"]]}
-    for name in ("InputFile", "InputTemplate", "CsvTable"):
+    for name in WORDING.keys() & definitions.keys():
+        put_words(definitions[name], name)
+    definitions["Task"] = {"anyOf": [argv, _shell_task(definitions["Task"], definitions["Shell"]), definitions["Task"]]}
+    for name in ("InputFile", "InputTemplate", "CsvTable", "Mount"):
         definitions[name] = {"anyOf": [{"type": "string", "minLength": 1}, definitions[name]]}
     definitions["CsvTable"]["anyOf"][1] |= {"oneOf": [{"required": ["path"]}, {"required": ["text"]}]}
     action = definitions["FailurePolicy"]["properties"]["action"]
     definitions["FailurePolicy"] = {"anyOf": [{"enum": action["enum"]}, definitions["FailurePolicy"]]}
+    definitions["Notify"] = {"anyOf": [definitions["Notify"]["properties"]["url"], definitions["Notify"]]}
     definitions["Policy"] = _policy(definitions["Policy"])
     definitions["Range"]["oneOf"] = [{"required": ["step"]}, {"required": ["count"]}]
     for name in ("jobs", "sweep"):
         schema["properties"][name] = schema["properties"][name]["anyOf"][0] | {"title": name.capitalize()}
+    put_words(schema, "DescriptionFile")
     schema["oneOf"] = [{"required": ["jobs"]}, {"required": ["sweep"]}]
     return {"$schema": DRAFT, **schema, "title": "JQueuer experiment description"}
 
@@ -49,8 +62,8 @@ def _allow_command(job: Schema, task: Schema) -> None:
     job["oneOf"] = [{"required": ["tasks"], "not": {"required": ["timeout"]}}, {"required": ["command"]}]
 
 
-def _shell_task(task: Schema) -> Schema:
-    properties = {"shell": {"type": "string", "minLength": 1}, "timeout": task["properties"]["timeout"]}
+def _shell_task(task: Schema, shell: Schema) -> Schema:
+    properties = {"shell": shell["properties"]["shell"], "timeout": task["properties"]["timeout"]}
     return {"type": "object", "properties": properties, "required": ["shell"], "additionalProperties": False}
 
 

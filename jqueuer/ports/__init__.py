@@ -7,10 +7,11 @@ Each says who calls it and what failure means. Adapters live in ``adapters`` pac
 
 from __future__ import annotations
 
-from jqueuer.ports.access import TokenStore
+from jqueuer.ports.access import SessionStore, TokenStore
 from jqueuer.ports.artifacts import AgentArtifacts, Artifacts
 from jqueuer.ports.experiments import ExperimentStore
 from jqueuer.ports.jobs import JobLedger, JobQueue, Renewal
+from jqueuer.ports.notifying import Outbox
 from jqueuer.ports.services import ContainerHandle, ContainerRegistry, Containers, Orchestrator
 from jqueuer.ports.working import Executor, Workplace, Workspace
 
@@ -25,7 +26,9 @@ __all__ = [
     "JobLedger",
     "JobQueue",
     "Orchestrator",
+    "Outbox",
     "Renewal",
+    "SessionStore",
     "TokenStore",
     "Workplace",
     "Workspace",

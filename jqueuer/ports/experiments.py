@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from jqueuer.model import Experiment
+from jqueuer.notifying import Message
 from jqueuer.records import ExperimentRecord, HistoryPoint, JournalEntry
 from jqueuer.states import ExperimentState
 
@@ -46,10 +47,12 @@ class ExperimentStore(Protocol):
         state: ExperimentState,
         *,
         reason: str = "",
+        messages: Sequence[Message] = (),
     ) -> bool:
         """Change the state if it is one of the expected ones; False (and no change) otherwise.
 
-        A terminal state stamps ``finished_at`` with the store's clock, any other clears it.
+        A terminal state stamps ``finished_at`` with the store's clock, any other clears it. ``messages`` that tell of
+        the end are in the outbox if and only if it ended by this.
         """
 
     def finished_like(self, description: Experiment) -> list[str]:
@@ -92,6 +95,9 @@ class ExperimentStore(Protocol):
 
     def history(self, experiment_id: str) -> list[HistoryPoint]:
         """The points that are kept, by their moments."""
+
+    def latest_points(self, experiment_ids: Sequence[str]) -> list[HistoryPoint | None]:
+        """What was remembered last of each, in this order; None where nothing was."""
 
     def delete(self, experiment_id: str) -> None:
         """Forget the experiment, its jobs and its journal; for a day :meth:`was_deleted` tells that it was here."""

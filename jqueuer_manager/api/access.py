@@ -106,7 +106,7 @@ def by_whom(record: ExperimentRecord) -> str:
 
 
 def describe(app: OpenAPI) -> None:
-    """Write into the OpenAPI document what each operation takes, and how it refuses."""
+    """Write into the OpenAPI document the role that each operation takes, and how it refuses."""
     refusals = {
         str(status): ResponseModel.model_validate(response)
         for status, response in documented(401, 403, 429).items()
@@ -121,7 +121,7 @@ def describe(app: OpenAPI) -> None:
             operation: Operation | None = getattr(item, method) if method.upper() in (rule.methods or ()) else None
             if operation is None:
                 continue
-            operation.security = [] if access.role is None else [{SECURITY: []}]
+            operation.security = [] if access.role is None else [{SECURITY: [access.role.value]}]
             if access.role is not None:
                 operation.responses = {**(operation.responses or {}), **refusals}
 

@@ -55,7 +55,7 @@ def create_app(services: Services) -> OpenAPI:
     app.openapi_version = "3.1.0"
     settings, receiver = services.settings, Receiver(services)
     refused = RefusedLogins(settings.max_refused_logins)
-    gate = Gate(settings, services.tokens, refused)
+    gate = Gate(settings, services.tokens, services.sessions, refused)
     forecasts = Forecasts(services)
     for blueprint in (
         files.blueprint(services),

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from jqueuer.access import Role
 from jqueuer.errors import ConflictError, DescriptionError, EngineUnavailableError
 from jqueuer.records import JournalEntry, ServiceStatus
+from jqueuer.states import ExperimentState
 from jqueuer.summary import summarize
 from jqueuer_manager.api import quotes, submit
 from jqueuer_manager.api.access import by_whom, needs, refuse_others
@@ -23,7 +24,7 @@ from jqueuer_manager.api.lifecycle import refuse_unsettled
 from jqueuer_manager.api.parameters import PREFIX, ExperimentPath, ExperimentsQuery, JournalQuery, next_link
 from jqueuer_manager.api.problems import documented, faults_of
 from jqueuer_manager.api.schemas import ExperimentDetail, ExperimentList, Journal, Summary
-from jqueuer_manager.api.views import experiment_detail, experiment_item
+from jqueuer_manager.api.views import brief_forecast, experiment_detail, experiment_item
 from jqueuer_manager.receiver import Receiver
 from jqueuer_manager.services import Services
 
@@ -126,7 +127,12 @@ def page_of(services: Services, query: ExperimentsQuery) -> ExperimentList:
         states=query.state, owner=query.owner, offset=query.offset, limit=query.limit
     )
     counts = services.ledger.counts_of([record.id for record in records])
-    items = [experiment_item(record, jobs) for record, jobs in zip(records, counts, strict=True)]
+    running = [record.id for record in records if record.state is ExperimentState.RUNNING]
+    points = dict(zip(running, services.experiments.latest_points(running), strict=True)) if running else {}
+    items = [
+        experiment_item(record, jobs, brief_forecast(points.get(record.id)))
+        for record, jobs in zip(records, counts, strict=True)
+    ]
     return ExperimentList(experiments=items, total=total, next=next_link(f"{PREFIX}/experiments", query, total))
 
 

@@ -63,6 +63,7 @@ STORE_MEMORY = Described("jqueuer_store_memory_bytes", "Memory that the store us
 BROKER_UP = Described("jqueuer_broker_up", "1 where the broker answers within a second")
 OPEN_REQUESTS = Described("jqueuer_open_requests", "Requests that the manager has not answered yet, by kind", ("kind",))
 REFUSED_LOGINS = _counter("jqueuer_refused_logins", "Requests that showed a wrong token")
+WEBHOOKS = _counter("jqueuer_webhooks", "Webhooks: tries that delivered or failed, and messages given up", "outcome")
 BUILD = Described("jqueuer_build_info", "1, with the manager's version", ("version",))
 
 

@@ -63,6 +63,9 @@ class ManagerCollector(Collector):
             active = set(self._services.experiments.active())
             self._put_experiments(known, active)
             known.put(m.STORE_MEMORY, self._services.experiments.memory_bytes())
+            outcomes = self._services.outbox.outcomes()
+            for outcome in ("delivered", "failed", "given-up"):
+                known.put(m.WEBHOOKS, outcomes.get(outcome, 0), outcome)
             sheet.put(m.STORE_UP, 1)
         except StoreUnavailableError:
             known = Sheet()

@@ -49,6 +49,7 @@ def blueprint(folder: Path = FOLDER) -> Blueprint:
     @routes.get("/")
     @routes.get("/login")
     @routes.get("/submit")
+    @routes.get("/tokens")
     @routes.get("/experiments/<experiment_id>")
     @routes.get("/experiments/<experiment_id>/jobs/<job_id>")
     @open_to_all

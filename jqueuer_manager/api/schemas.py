@@ -36,6 +36,15 @@ class Submitted(BaseModel):
     links: dict[str, str]
 
 
+class BriefForecast(BaseModel):
+    """When the last job will end."""
+
+    finish_at: float = Field(description="As likely earlier as later: the P50")
+    p80_at: float = Field(description="Until then with 80 %")
+    p95_at: float = Field(description="Until then with 95 %")
+    probability: float | None = Field(description="To be done before the deadline; null without one")
+
+
 class ExperimentItem(BaseModel):
     """An experiment in a list."""
 
@@ -50,6 +59,7 @@ class ExperimentItem(BaseModel):
     source: str
     source_digest: str
     jobs: JobCounts
+    forecast: BriefForecast | None = Field(description="As it was kept last; null where no jobs are being run")
     links: dict[str, str]
 
 
@@ -77,13 +87,9 @@ class Containers(BaseModel):
     note: str = Field(description="What is going on with them while nothing is wrong: an image being pulled, say")
 
 
-class ForecastModel(BaseModel):
+class ForecastModel(BriefForecast):
     """When the last job will end if the containers stay as many as they are."""
 
-    finish_at: float = Field(description="As likely earlier as later: the P50")
-    p80_at: float = Field(description="Until then with 80 %")
-    p95_at: float = Field(description="Until then with 95 %")
-    probability: float | None = Field(description="To be done before the deadline; null without one")
     containers: int = Field(description="The number it is for")
     basis: str = Field(description="What it rests on")
 

@@ -1,4 +1,4 @@
-"""The browser's login: a token that was right becomes a cookie that no script can read."""
+"""The browser's login: a token that is right opens a session, whose id is in a cookie that no script can read."""
 
 from __future__ import annotations
 
@@ -46,22 +46,23 @@ def blueprint(gate: Gate) -> APIBlueprint:
     )
     @open_to_all
     def log_in() -> Response:
-        """Let a browser in that shows a token: it gets a cookie, which its pages' requests carry from then on."""
+        """Open a session for a browser that shows a token: its pages' requests carry a cookie from then on."""
         try:
             credentials = Credentials.model_validate_json(read_json(_MAX_BODY_BYTES))
         except ValidationError as error:
             raise DescriptionError(faults_of(error)) from None
-        login = gate.login_with(credentials.token)
+        session = gate.open_session(credentials.token)
         response = Response(status=HTTPStatus.NO_CONTENT)
-        if not gate.open:
-            lifetime = None if login.token is None else login.token.expires_at
-            _set_cookie(response, credentials.token, expires_at=lifetime)
+        if session is not None:
+            gate.end_session()
+            _set_cookie(response, session)
         return response
 
     @routes.delete("/session", operation_id="logOut", responses={204: None})
     @open_to_all
     def log_out() -> Response:
-        """Let the browser forget its token."""
+        """End the browser's session."""
+        gate.end_session()
         response = Response(status=HTTPStatus.NO_CONTENT)
         _set_cookie(response, "", expires_at=0)
         return response
@@ -69,8 +70,8 @@ def blueprint(gate: Gate) -> APIBlueprint:
     return routes
 
 
-def _set_cookie(response: Response, token: str, *, expires_at: float | None) -> None:
-    """Without an end it goes with the browser."""
+def _set_cookie(response: Response, session: str, *, expires_at: float | None = None) -> None:
+    """Without an end it goes with the browser; the session ends when the store says so."""
     response.set_cookie(
-        COOKIE, token, expires=expires_at, path="/", secure=request.is_secure, httponly=True, samesite="Strict"
+        COOKIE, session, expires=expires_at, path="/", secure=request.is_secure, httponly=True, samesite="Strict"
     )

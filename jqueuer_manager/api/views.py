@@ -10,6 +10,7 @@ from jqueuer.records import (
     Attempt,
     Counts,
     ExperimentRecord,
+    HistoryPoint,
     JobRecord,
     JournalEntry,
     LogRecord,
@@ -21,6 +22,7 @@ from jqueuer.states import ContainerState
 from jqueuer_manager.api.parameters import PREFIX
 from jqueuer_manager.api.schemas import (
     AttemptModel,
+    BriefForecast,
     Containers,
     ExperimentDetail,
     ExperimentItem,
@@ -44,7 +46,7 @@ def job_href(experiment_id: str, job_id: str) -> str:
     return f"{PREFIX}/experiments/{experiment_id}/jobs/{job_id}"
 
 
-def experiment_item(record: ExperimentRecord, counts: Counts) -> ExperimentItem:
+def experiment_item(record: ExperimentRecord, counts: Counts, forecast: BriefForecast | None) -> ExperimentItem:
     """An experiment for the list."""
     return ExperimentItem(
         id=record.id,
@@ -58,6 +60,7 @@ def experiment_item(record: ExperimentRecord, counts: Counts) -> ExperimentItem:
         source=record.source,
         source_digest=record.source_digest,
         jobs=JobCounts(total=counts.total, **counts.model_dump()),
+        forecast=forecast,
         links=experiment_links(record.id),
     )
 
@@ -78,12 +81,11 @@ def experiment_detail(
     over, last = record.state.terminal, _last_number(decisions)
     service = status or ServiceStatus(requested=0)
     return ExperimentDetail(
-        **dict(experiment_item(record, counts)),
+        **dict(experiment_item(record, counts, None if forecast is None else _forecast(forecast))),
         phase=phase_of(counts),
         settled=settled,
         containers=_containers(record, service, decisions),
         seconds_left=None if over or record.deadline_at is None else round(record.deadline_at - now, 3),
-        forecast=None if forecast is None else _forecast(forecast),
         statistics=statistics,
         notices=list(record.notices),
         problem=service.problem,
@@ -118,6 +120,15 @@ def _containers(record: ExperimentRecord, service: ServiceStatus, decisions: lis
         waiting=str(limit or ""),
         problem=service.problem,
         note=service.note,
+    )
+
+
+def brief_forecast(point: HistoryPoint | None) -> BriefForecast | None:
+    """What was forecast at the last point of an experiment that runs."""
+    if point is None or point.p50_at is None or point.p80_at is None or point.p95_at is None:
+        return None
+    return BriefForecast(
+        finish_at=point.p50_at, p80_at=point.p80_at, p95_at=point.p95_at, probability=point.probability
     )
 
 

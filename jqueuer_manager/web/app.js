@@ -5,15 +5,15 @@ import { JobPage } from "./pages/job.js";
 import { ListPage } from "./pages/list.js";
 import { LoginPage } from "./pages/login.js";
 import { SubmitPage } from "./pages/submit.js";
+import { TokensPage } from "./pages/tokens.js";
 import { ThemeSwitch } from "./parts/theme-switch.js";
 import { Problem } from "./parts/problem.js";
 import { go, route, useAddress } from "./router.js";
-import { logOut, whoAmI } from "./session.js";
+import { ANYBODY, logOut, whoAmI } from "./session.js";
 import { html, render, useEffect, useRef, useState } from "./ui.js";
 
 const RETRY_SECONDS = 5;
-const ANYBODY = "anybody"; // who one is where no token is needed
-const PAGES = { list: ListPage, experiment: ExperimentPage, job: JobPage, submit: SubmitPage };
+const PAGES = { list: ListPage, experiment: ExperimentPage, job: JobPage, submit: SubmitPage, tokens: TokensPage };
 
 function App() {
   const address = useAddress();
@@ -49,8 +49,13 @@ function App() {
   }, [me, where.page]);
 
   const leave = async () => {
-    await logOut();
-    setMe(null);
+    try {
+      await logOut();
+      setMe(null);
+    } catch (failure) {
+      setError(failure);
+      setTimeout(look, RETRY_SECONDS * 1000);
+    }
   };
   const loggedIn = () => look().then(() => go(nextOf(address.query), { replace: true }));
   return html`
@@ -80,6 +85,7 @@ function Head({ me, page, onLeave }) {
       ? html`<nav aria-label="Pages">
           <a href="/" aria-current=${at("list")}>Experiments</a>
           ${me.role !== "viewer" && html`<a href="/submit" aria-current=${at("submit")}>Submit</a>`}
+          ${me.role === "admin" && html`<a href="/tokens" aria-current=${at("tokens")}>Users</a>`}
         </nav>`
       : html`<span class="grow"></span>`}
     <span class="right">

@@ -134,23 +134,24 @@ class Follower {
  * @param {string | null} path null asks for nothing
  * @param {number | null} seconds null asks once
  * @param {unknown} version asks anew when it changes; what was there stays until the answer comes
+ * @param {(path: string, options: {signal: AbortSignal}) => Promise<any>} ask how
  * @returns {{data: any, error: Error | null}}
  */
-export function useAsked(path, seconds = null, version = null) {
+export function useAsked(path, seconds = null, version = null, ask = get) {
   const [state, setState] = useState({ data: null, error: null });
   useEffect(() => {
     if (path === null) return undefined;
     const stop = new AbortController();
-    const ask = async () => {
+    const look = async () => {
       try {
-        const data = await get(path, { signal: stop.signal });
+        const data = await ask(path, { signal: stop.signal });
         setState({ data, error: null });
       } catch (error) {
         if (error.name !== "AbortError") setState((old) => ({ ...old, error }));
       }
     };
-    ask();
-    const timer = seconds === null ? null : setInterval(() => document.hidden || ask(), seconds * 1000);
+    look();
+    const timer = seconds === null ? null : setInterval(() => document.hidden || look(), seconds * 1000);
     return () => {
       clearInterval(timer);
       stop.abort();

@@ -48,7 +48,7 @@ function follow(event) {
 export function route(path) {
   const parts = path.split("/").filter(Boolean).map(decoded);
   if (parts.length === 0) return { page: "list" };
-  if (parts.length === 1 && (parts[0] === "submit" || parts[0] === "login")) return { page: parts[0] };
+  if (parts.length === 1 && ["submit", "tokens", "login"].includes(parts[0])) return { page: parts[0] };
   if (parts[0] === "experiments" && parts.length === 2) return { page: "experiment", id: parts[1] };
   if (parts[0] === "experiments" && parts.length === 4 && parts[2] === "jobs") {
     return { page: "job", id: parts[1], job: parts[3] };

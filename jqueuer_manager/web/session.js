@@ -1,5 +1,8 @@
-/** Who is logged in: the token is in a cookie that scripts cannot read, so the manager is asked. */
+/** Who is logged in: the session is in a cookie that scripts cannot read, so the manager is asked. */
 import { get, send } from "./api.js";
+
+/** Who everybody is where no token is needed. */
+export const ANYBODY = "anybody";
 
 /** Who this is, or null. @returns {Promise<{name: string, role: string, token: object | null} | null>} */
 export async function whoAmI() {
@@ -16,7 +19,7 @@ export function logIn(token) {
   return send("POST", "/session", { token }, { expectLogin: true });
 }
 
-/** Forget the token in this browser; it stays valid elsewhere. */
+/** End the session; the token stays valid. */
 export function logOut() {
   return send("DELETE", "/session", undefined, { expectLogin: true });
 }

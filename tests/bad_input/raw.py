@@ -35,7 +35,8 @@ class Target:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused before all of it was sent
                 connection.sendall(data)
             if breaks_off:
-                connection.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(OSError):  # the other end has gone already
+                    connection.shutdown(socket.SHUT_WR)
             return _answer_of(b"".join(_pieces(connection)))
 
 

@@ -53,6 +53,9 @@ def _take_all(browser: Browser, system: System) -> None:
     _both(browser, "list", lambda: browser.find(".tone[data-tone=good]"), path="/", height=420)
     _both(browser, "job", lambda: browser.see("ValueError", ".log"), path=f"/experiments/{done}/jobs/small-7")
     _both(browser, "submit", lambda: _describe(browser), path="/submit")
+    system.api.make_token("alice", "submitter", expires="90d", note="the lab's workflow engine")
+    system.api.make_token("bob", "viewer", note="the screen in the corridor")
+    _both(browser, "tokens", lambda: browser.find("table.tokens tr", "bob"), path="/tokens", height=420)
     for one in (long, steady):
         system.api.cancel(one)
 

@@ -17,6 +17,7 @@ def ended(system: System) -> str:
     """An experiment with failed jobs that has ended."""
     experiment_id = system.submit(MIXED)
     system.api.wait(experiment_id, poll_seconds=0.05)
+    system.api.make_token("alice.of.the.epidemic.group", "submitter", note="for the workflow engine of the group")
     return experiment_id
 
 
@@ -27,6 +28,7 @@ def pages(experiment_id: str) -> dict[str, str]:
         f"/experiments/{experiment_id}": "#jobs tbody tr",
         f"/experiments/{experiment_id}/jobs/small-7": ".log",
         "/submit": "#description",
+        "/tokens": "table.tokens tbody tr",
     }
 
 

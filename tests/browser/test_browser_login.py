@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import requests
+
 from tests.browser.chromium import Browser
 from tests.embedded.running import System
 
@@ -27,12 +29,13 @@ def test_a_wrong_token_is_refused_with_a_sentence(stranger: Browser) -> None:
     assert stranger.path.startswith("/login")
 
 
-def test_the_token_cannot_be_read_by_scripts(browser: Browser) -> None:
+def test_the_session_cannot_be_read_by_scripts_and_does_not_tell_the_token(browser: Browser, system: System) -> None:
     assert browser.driver.execute_script("return document.cookie") == ""
-    cookie = browser.driver.get_cookie("jqueuer_token")
+    cookie = browser.driver.get_cookie("jqueuer_session")
     assert cookie is not None
     assert cookie["httpOnly"]
     assert cookie["sameSite"] == "Strict"
+    assert system.embedded.token not in cookie["value"]
 
 
 def test_who_logs_out_sees_nothing_any_more(browser: Browser) -> None:
@@ -42,6 +45,19 @@ def test_who_logs_out_sees_nothing_any_more(browser: Browser) -> None:
     browser.see("Log in", "h1")
 
     browser.open("/")
+    browser.see("Log in", "h1")
+
+
+def test_who_is_logged_out_elsewhere_notices_it(browser: Browser, system: System) -> None:
+    browser.open("/")
+    browser.see("Experiments", "h1")
+    cookie = browser.driver.get_cookie("jqueuer_session")
+    assert cookie is not None
+    requests.delete(f"{system.embedded.url}/api/v1/session", cookies={cookie["name"]: cookie["value"]}, timeout=10)
+
+    browser.click("header a", "Submit")
+    browser.click("header a", "Experiments")
+
     browser.see("Log in", "h1")
 
 

@@ -132,6 +132,19 @@ def test_the_list_follows_what_is_submitted_meanwhile(browser: Browser, system: 
     assert browser.path == f"/experiments/{experiment_id}"
 
 
+def test_the_list_says_whether_what_runs_makes_it(browser: Browser, system: System) -> None:
+    experiment_id = system.submit(LONG)
+    browser.open("/")
+
+    browser.find("table.experiments tr", "makes it")
+
+    system.api.cancel(experiment_id)
+    browser.wait(
+        lambda: "makes it" not in browser.find("table.experiments tr", "long night").text,
+        "what has ended has no forecast",
+    )
+
+
 def test_many_windows_of_one_browser_are_all_served(browser: Browser, system: System) -> None:
     """A browser keeps six connections to a manager, and a stream holds one."""
     experiment_id = system.submit(LONG)

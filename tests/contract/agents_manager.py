@@ -5,18 +5,29 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import pytest
 from flask import Flask
 from pydantic import SecretStr
 from werkzeug.serving import make_server
 
 from jqueuer.adapters.celery_queue import CeleryJobQueue, celery_app
-from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger, RedisTokenStore
+from jqueuer.adapters.directory_artifacts import DirectoryArtifacts
+from jqueuer.adapters.http_artifacts import HttpArtifacts
+from jqueuer.adapters.redis_store import (
+    RedisContainerRegistry,
+    RedisExperimentStore,
+    RedisJobLedger,
+    RedisOutbox,
+    RedisSessionStore,
+    RedisTokenStore,
+)
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.versions import upgrade
 from jqueuer.errors import NotFoundError
 from jqueuer.model import Experiment
-from jqueuer.ports import Artifacts
+from jqueuer.ports import AgentArtifacts, Artifacts
 from jqueuer.records import ExperimentRecord
 from jqueuer.settings import Settings
 from jqueuer.signing import MessageSigner
@@ -55,6 +66,8 @@ def manager_app(keeper: Artifacts, client: StoreClient, broker_url: str, token: 
             orchestrator=LocalOrchestrator(RedisContainerRegistry(client)),
             artifacts=keeper,
             tokens=RedisTokenStore(client),
+            sessions=RedisSessionStore(client),
+            outbox=RedisOutbox(client),
             ready=lambda: (True, ""),
         )
     )
@@ -71,3 +84,22 @@ def served(app: Flask, port: int = 0) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@pytest.fixture
+def keeper(tmp_path: Path) -> DirectoryArtifacts:
+    """Where the bytes lie: what the manager sees of them."""
+    return DirectoryArtifacts(tmp_path / "artifacts")
+
+
+@pytest.fixture(params=["directory", "http"])
+def artifacts(request: pytest.FixtureRequest, keeper: DirectoryArtifacts) -> Iterator[AgentArtifacts]:
+    """What an agent has of it: the directory itself, or a manager that keeps it."""
+    if request.param == "directory":
+        yield keeper
+        return
+    app = manager_app(keeper, request.getfixturevalue("client"), request.getfixturevalue("valkey").broker_url)
+    with served(app) as url:
+        over_http = HttpArtifacts(url, TOKEN)
+        yield over_http
+        over_http.close()

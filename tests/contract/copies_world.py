@@ -20,6 +20,19 @@ def a_job(job_id: str, idempotent: bool | None = None) -> Job:
     return Job(id=job_id, tasks=(Task(command=("/bin/true",)),), idempotent=idempotent)
 
 
+def attempt_of(claim: Claim, outcome: str, seconds: float = 2.0) -> Attempt:
+    """What an agent reports of a claimed job that took so long."""
+    return Attempt(
+        number=claim.token,
+        container=claim.container,
+        node=claim.node,
+        started_at=claim.started_at,
+        finished_at=claim.started_at + seconds,
+        outcome=AttemptOutcome(outcome),
+        commands=(CommandResult(role="task 1", exit_code=0 if outcome == "accomplished" else 1, seconds=1.5),),
+    )
+
+
 class World:
     """An accepted experiment of two jobs that may run twice, and one that may not."""
 
@@ -49,16 +62,7 @@ class World:
         return first, self.claim(job_id, "c2")
 
     def end(self, claim: Claim, outcome: str, seconds: float = 2.0, *, retry: bool = True) -> JobState | None:
-        attempt = Attempt(
-            number=claim.token,
-            container=claim.container,
-            node=claim.node,
-            started_at=claim.started_at,
-            finished_at=claim.started_at + seconds,
-            outcome=AttemptOutcome(outcome),
-            commands=(CommandResult(role="task 1", exit_code=0 if outcome == "accomplished" else 1, seconds=1.5),),
-        )
-        return self.ledger.finish(claim, attempt, retry=retry)
+        return self.ledger.finish(claim, attempt_of(claim, outcome, seconds), retry=retry)
 
     def outcomes(self, job_id: str = "a") -> list[str | None]:
         return [attempt.outcome and attempt.outcome.value for attempt in self.ledger.job(self.id, job_id).attempts]

@@ -8,38 +8,19 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from jqueuer.adapters.directory_artifacts import DirectoryArtifacts
-from jqueuer.adapters.http_artifacts import HttpArtifacts
 from jqueuer.errors import NotFoundError, RefusedError
 from jqueuer.ports import AgentArtifacts
-from tests.contract.agents_manager import TOKEN, manager_app, served
+from tests.contract.agents_manager import artifacts as artifacts
+from tests.contract.agents_manager import keeper as keeper
 
 PROGRAM = b"program"
 SHA256 = hashlib.sha256(PROGRAM).hexdigest()
-
-
-@pytest.fixture
-def keeper(tmp_path: Path) -> DirectoryArtifacts:
-    """Where the bytes lie: what the manager sees of them."""
-    return DirectoryArtifacts(tmp_path / "artifacts")
-
-
-@pytest.fixture(params=["directory", "http"])
-def artifacts(request: pytest.FixtureRequest, keeper: DirectoryArtifacts) -> Iterator[AgentArtifacts]:
-    """What an agent has of it."""
-    if request.param == "directory":
-        yield keeper
-        return
-    app = manager_app(keeper, request.getfixturevalue("client"), request.getfixturevalue("valkey").broker_url)
-    with served(app) as url:
-        over_http = HttpArtifacts(url, TOKEN)
-        yield over_http
-        over_http.close()
 
 
 @pytest.fixture

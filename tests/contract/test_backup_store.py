@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jqueuer.access import Role, TokenRecord, User
-from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisTokenStore
+from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisSessionStore, RedisTokenStore
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.experiments import EXPERIMENTS, STORE_VERSION, experiment_key
 from jqueuer.adapters.redis_store.versions import VERSION, upgrade
@@ -105,6 +105,15 @@ def test_what_has_a_time_to_live_keeps_it(world: World) -> None:
     assert world.experiments.was_deleted("gone")
     assert not world.client.exists("jq:deleted:long-ago")
     assert RedisTokenStore(world.client).find("d") == token
+
+
+def test_sessions_of_browsers_are_left_out(world: World) -> None:
+    """A backup outlives them; who has it need not be who was logged in then."""
+    world.begin("sweep", 1)
+    RedisSessionStore(world.client).open("0" * 64, "d", seconds=1000)
+    assert len(world.client.keys("jq:session:*")) == 2
+    world.back_up_and_restore()
+    assert not world.client.keys("jq:session:*")
 
 
 def test_a_running_job_is_queued_again_and_its_late_outcome_refused(world: World) -> None:

@@ -10,37 +10,20 @@ from pathlib import Path
 import pytest
 
 from jqueuer.adapters.directory_artifacts import DirectoryArtifacts
-from jqueuer.adapters.http_artifacts import HttpArtifacts
 from jqueuer.errors import StorageFullError
 from jqueuer.ports import AgentArtifacts
-from tests.contract.agents_manager import TOKEN, manager_app, served
+from tests.contract.agents_manager import artifacts as artifacts
+from tests.contract.agents_manager import keeper as keeper
 from tests.disks import Disk, small_disk
 
 LARGE = bytes(2 << 20)
 WORDS = "no room left on the disk that keeps inputs, logs and outputs"
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def disk(tmp_path: Path) -> Iterator[Disk]:
     with small_disk(tmp_path / "artifacts", 1 << 20) as disk:
         yield disk
-
-
-@pytest.fixture
-def keeper(tmp_path: Path, disk: Disk) -> DirectoryArtifacts:
-    return DirectoryArtifacts(tmp_path / "artifacts")
-
-
-@pytest.fixture(params=["directory", "http"])
-def artifacts(request: pytest.FixtureRequest, keeper: DirectoryArtifacts) -> Iterator[AgentArtifacts]:
-    if request.param == "directory":
-        yield keeper
-        return
-    app = manager_app(keeper, request.getfixturevalue("client"), request.getfixturevalue("valkey").broker_url)
-    with served(app) as url:
-        over_http = HttpArtifacts(url, TOKEN)
-        yield over_http
-        over_http.close()
 
 
 def files_in(directory: Path) -> list[str]:

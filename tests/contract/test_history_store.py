@@ -9,10 +9,10 @@ import pytest
 from jqueuer.adapters.redis_store import RedisExperimentStore, RedisJobLedger, history
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.model import POST_JOB_ID, Experiment, FailurePolicy, Job, Task
-from jqueuer.records import Attempt, Claim, ExperimentRecord, HistoryPoint
-from jqueuer.states import AttemptOutcome, ExperimentState
+from jqueuer.records import Claim, ExperimentRecord, HistoryPoint
+from jqueuer.states import ExperimentState
+from tests.contract.copies_world import X, a_job, attempt_of
 
-X = "sweep-abc123"
 FULL = HistoryPoint(
     at=1000.5,
     queued=5,
@@ -29,6 +29,7 @@ FULL = HistoryPoint(
     p50_at=1100.0,
     p80_at=1150.0,
     p95_at=1200.0,
+    probability=0.97,
 )
 
 
@@ -43,7 +44,7 @@ class World:
         self.store.create(
             ExperimentRecord(id=X, description=description, state=ExperimentState.RECEIVING, created_at=1)
         )
-        self.ledger.add(X, [Job(id=job_id, tasks=(Task(command=("true",)),)) for job_id in "abc"])
+        self.ledger.add(X, [a_job(job_id) for job_id in "abc"])
         self.store.accept(X)
 
     def claim(self, job_id: str, container: str = "c1") -> Claim:
@@ -52,15 +53,7 @@ class World:
         return claim
 
     def end(self, claim: Claim, outcome: str = "accomplished") -> None:
-        attempt = Attempt(
-            number=claim.token,
-            container=claim.container,
-            node=claim.node,
-            started_at=claim.started_at,
-            finished_at=claim.started_at + 2.0,
-            outcome=AttemptOutcome(outcome),
-        )
-        assert self.ledger.finish(claim, attempt) is not None
+        assert self.ledger.finish(claim, attempt_of(claim, outcome)) is not None
 
     def record(self, *moments: float, at_once: bool = False) -> list[float]:
         return [self.store.record_point(X, HistoryPoint(at=at), at_once=at_once) for at in moments]
@@ -92,6 +85,23 @@ def test_a_point_of_importance_is_kept_however_early_it_comes(world: World) -> N
     world.record(1000.0)
     world.record(1000.25, at_once=True)
     assert world.moments() == [1000.0, 1000.25]
+
+
+def test_a_point_of_an_older_version_lacks_what_came_later(world: World) -> None:
+    world.client.rpush(f"jq:x:{X}:history", '{"at": 1000.0, "queued": 5, "p50_at": 1100.0}')
+    assert world.store.history(X) == [HistoryPoint(at=1000.0, queued=5, p50_at=1100.0)]
+
+
+def test_the_latest_points_are_told_of_many_experiments_at_once(world: World) -> None:
+    """What was remembered last counts, whatever was done to the clock in between."""
+    world.record(1000.0, at_once=True)
+    world.store.record_point(X, FULL, at_once=True)
+    world.record(900.0, at_once=True)
+    other = ExperimentRecord(id="other", description=Experiment(), state=ExperimentState.RECEIVING, created_at=1)
+    world.store.create(other)
+    world.store.record_point("other", FULL)
+    assert world.store.latest_points(["other", "nobody", X]) == [FULL, None, HistoryPoint(at=900.0)]
+    assert world.store.latest_points([]) == []
 
 
 def test_points_are_thinned_as_time_goes_on(world: World) -> None:

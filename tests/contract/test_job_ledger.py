@@ -13,17 +13,13 @@ from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperiment
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.experiments import experiment_key
 from jqueuer.errors import ConflictError, NotFoundError
-from jqueuer.model import POST_JOB_ID, Experiment, FailurePolicy, Job, Task
+from jqueuer.model import POST_JOB_ID, Experiment, FailurePolicy
 from jqueuer.ports import Renewal
-from jqueuer.records import Attempt, Claim, CommandResult, ContainerStatus, Counts, ExperimentRecord
+from jqueuer.records import Claim, ContainerStatus, Counts, ExperimentRecord
 from jqueuer.states import AttemptOutcome, ContainerState, ExperimentState, JobState
+from tests.contract.copies_world import X, a_job, attempt_of
 
 Wait = Callable[[Callable[[], object], float], None]
-X = "sweep-abc123"
-
-
-def a_job(job_id: str) -> Job:
-    return Job(id=job_id, tasks=(Task(command=("/bin/true",)),))
 
 
 class World:
@@ -46,16 +42,7 @@ class World:
         return claim
 
     def end(self, claim: Claim, outcome: str, seconds: float = 2.0, **more: object) -> JobState | None:
-        attempt = Attempt(
-            number=claim.token,
-            container=claim.container,
-            node=claim.node,
-            started_at=claim.started_at,
-            finished_at=claim.started_at + seconds,
-            outcome=AttemptOutcome(outcome),
-            commands=(CommandResult(role="task 1", exit_code=0 if outcome == "accomplished" else 1, seconds=1.5),),
-        )
-        return self.ledger.finish(claim, attempt, **more)  # type: ignore[arg-type]
+        return self.ledger.finish(claim, attempt_of(claim, outcome, seconds), **more)  # type: ignore[arg-type]
 
 
 @pytest.fixture

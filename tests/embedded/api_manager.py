@@ -16,7 +16,14 @@ from werkzeug.serving import make_server
 from jqueuer.access import Role
 from jqueuer.adapters.celery_queue import CeleryJobQueue, celery_app
 from jqueuer.adapters.directory_artifacts import DirectoryArtifacts
-from jqueuer.adapters.redis_store import RedisContainerRegistry, RedisExperimentStore, RedisJobLedger, RedisTokenStore
+from jqueuer.adapters.redis_store import (
+    RedisContainerRegistry,
+    RedisExperimentStore,
+    RedisJobLedger,
+    RedisOutbox,
+    RedisSessionStore,
+    RedisTokenStore,
+)
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.valkey import ValkeyServer
 from jqueuer.client import Client
@@ -131,6 +138,8 @@ def services(client: StoreClient, valkey: ValkeyServer, tmp_path: Path) -> Servi
         orchestrator=LocalOrchestrator(RedisContainerRegistry(client)),
         artifacts=DirectoryArtifacts(tmp_path / "artifacts"),
         tokens=RedisTokenStore(client),
+        sessions=RedisSessionStore(client),
+        outbox=RedisOutbox(client),
         ready=ready,
     )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,14 @@ class System:
     def containers(self, experiment_id: str) -> dict[str, int]:
         """Containers by state, and how many are wanted."""
         return dict(self.api.experiment(experiment_id)["containers"])
+
+
+def sweep_of(jobs: int, shell: str, *, outputs: Sequence[str] = (), post: str = "") -> str:
+    """An experiment of so many jobs on two containers; each runs this in a shell, where ``{{n}}`` is its number."""
+    job = {"id": "n{{n}}", "command": {"shell": shell}, "outputs": list(outputs)}
+    sweep = {"parameters": {"n": {"from": 1, "to": jobs, "step": 1}}, "job": job}
+    after = {"post": {"command": {"shell": post}}} if post else {}
+    return json.dumps({"containers": {"min": 2, "max": 2}, "sweep": sweep} | after)
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ from jqueuer_manager.openness import is_loopback, warn_of_openness
 from jqueuer_manager.services import Services
 from tests.embedded.api_manager import ADMIN, AS_ADMIN, Manager, served
 
-PAGES = {"/", "/login", "/submit", "/experiments/1", "/experiments/1/jobs/1"}
+PAGES = {"/", "/login", "/submit", "/tokens", "/experiments/1", "/experiments/1/jobs/1"}
 OPEN = {"/healthz", "/readyz", "/api/v1/openapi.json", *PAGES}
 SESSION = "/api/v1/session"
 OPEN_TO_WHAT_IS_RIGHT = {SESSION, "/static/1"}
@@ -64,7 +64,7 @@ def app(services: Services) -> Flask:
         {"Authorization": f"Basic {ADMIN}"},
         {"Authorization": "Bearer"},
         {"Cookie": f"token={ADMIN}"},
-        {"Cookie": "jqueuer_token=jq_nobodys"},
+        {"Cookie": "jqueuer_session=nobodys"},
         {"X-Forwarded-User": ADMINISTRATOR, "X-Real-Ip": "127.0.0.1"},
     ],
 )
@@ -110,7 +110,11 @@ def test_the_document_says_what_every_operation_takes_and_how_it_refuses(app: Fl
                 assert operation["security"] == [], where
                 continue
             scheme = "agentToken" if path.startswith("/api/v1/agents") else "token"
-            assert operation["security"] == [{scheme: []}], where
+            (security,) = operation["security"]
+            (roles,) = security.values()
+            assert set(security) == {scheme}, where
+            assert len(roles) == (1 if scheme == "token" else 0), where
+            assert set(roles) <= set(Role), where
             refusals = {"401", "403"} if scheme == "agentToken" else {"401", "403", "429"}
             assert refusals <= operation["responses"].keys(), where
 

@@ -49,8 +49,9 @@ class Listener:
 def listen() -> Iterator[Callable[..., Listener]]:
     with ExitStack() as stack:
 
-        def begin(manager: Manager, experiment_id: str = "", token: str = "") -> Listener:
+        def begin(manager: Manager, experiment_id: str = "", token: str = "", cookie: str = "") -> Listener:
             shown = {"Authorization": f"Bearer {token}"} if token else manager.http.headers
+            shown = {"Cookie": cookie} if cookie else shown
             url, query = f"{manager.url}/api/v1/events", {"experiment": experiment_id} if experiment_id else {}
             response = requests.get(url, params=query, headers=shown, stream=True, timeout=30)
             return Listener(stack.enter_context(response))
@@ -120,6 +121,22 @@ def test_a_token_that_is_removed_ends_its_streams(
     events.next()
     manager.http.delete(f"{manager.url}/api/v1/tokens/{made['id']}", timeout=10)
     assert events.next() == ("", None)
+
+
+def test_a_session_that_is_ended_ends_its_streams_and_no_others(
+    manager: Manager, listen: Callable[..., Listener], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broadcast, "BEAT_SECONDS", 0.05)
+    token = manager.api.make_token("alice", "viewer")["token"]
+    url = f"{manager.url}/api/v1/session"
+    sessions = [requests.post(url, json={"token": token}, timeout=10).headers["Set-Cookie"] for _ in range(2)]
+    ended, other = (session.partition(";")[0] for session in sessions)
+    events, others = listen(manager, cookie=ended), listen(manager, cookie=other)
+    assert events.next()[0] == others.next()[0] == "experiments"
+    assert requests.delete(url, headers={"Cookie": ended}, timeout=10).status_code == 204
+    assert events.next() == ("", None)
+    manager.submit_jobs(1)
+    assert others.next()[1]["total"] == 1
 
 
 class Source:

@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from jqueuer.client import Client, ClientError
-from jqueuer.records import ContainerStatus, JournalEntry
+from jqueuer.records import ContainerStatus, HistoryPoint, JournalEntry
 from jqueuer.states import AttemptOutcome, ContainerState, ExperimentState, JobState
 from tests.embedded.api_manager import Manager
 
@@ -191,6 +191,29 @@ def test_the_forecast_is_a_distribution_for_the_containers_requested(manager: Ma
     assert measured["containers"] == 4
     assert measured["probability"] > 0.9
     assert measured["basis"] == "20 jobs left on 4 containers, by 10 measured jobs"
+
+
+def test_the_list_has_the_forecasts_that_were_kept_last(manager: Manager) -> None:
+    """Of what runs; nothing is worked out for it."""
+    with_deadline, without, unseen, paused, ended = (manager.submit_jobs(1) for _ in range(5))
+    store = manager.services.experiments
+    forecast = HistoryPoint(at=1.0, p50_at=100.0, p80_at=150.0, p95_at=200.0, probability=0.9)
+    for experiment_id in (with_deadline, paused, ended):
+        store.record_point(experiment_id, forecast)
+    store.record_point(without, forecast.model_copy(update={"probability": None}))
+    manager.api.pause(paused)
+    manager.end(ended, ExperimentState.FAILED)
+    times = {"finish_at": 100.0, "p80_at": 150.0, "p95_at": 200.0}
+    found = {one["id"]: one["forecast"] for one in manager.api.experiments()}
+    assert found == {
+        with_deadline: {**times, "probability": 0.9},
+        without: {**times, "probability": None},
+        unseen: None,
+        paused: None,
+        ended: None,
+    }
+    store.record_point(without, HistoryPoint(at=2.0), at_once=True)
+    assert {one["id"]: one["forecast"] for one in manager.api.experiments()}[without] is None
 
 
 def test_the_probability_is_that_of_the_deadline_as_it_is_now(manager: Manager) -> None:

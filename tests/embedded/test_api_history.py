@@ -102,8 +102,30 @@ def test_the_controller_keeps_points_while_it_looks(system: System) -> None:
     first, last = points[0], points[-1]
     assert (first["queued"] + first["running"], first["accomplished"]) == (1, 0)
     assert first["p50_at"] < first["p95_at"]
+    assert first["probability"] == 1.0
     assert [point["at"] for point in points] == sorted(point["at"] for point in points)
     assert (last["accomplished"], last["requested"], last["busy"] + last["idle"], last["p50_at"]) == (1, 0, 0, None)
+
+
+def test_a_new_deadline_has_a_point_and_a_forecast_of_its_own_at_once(client: StoreClient) -> None:
+    """Points of an experiment that takes days are far apart, and lists show the last one's forecast."""
+    store = RedisExperimentStore(client)
+    record = ExperimentRecord(
+        id="t", description=Experiment(estimate=100.0), state=ExperimentState.RECEIVING, created_at=1.0
+    )
+    store.create(record)
+    recorder = Recorder(store, "t")
+    probabilities = []
+    for deadline_at in (None, 1e9, 10.5):
+        running = record.model_copy(update={"state": ExperimentState.RUNNING, "deadline_at": deadline_at})
+        observation = Observation(now=10.0, record=running, counts=Counts(queued=1))
+        recorder.saw(observation, ControllerState(), last=False)
+        recorder.saw(observation, ControllerState(), last=False)
+        (point,) = store.latest_points(["t"])
+        assert point is not None
+        probabilities.append(point.probability)
+    assert probabilities == [None, 1.0, 0.0]
+    assert len(store.history("t")) == 3
 
 
 def test_a_history_that_cannot_be_kept_is_in_nobodys_way() -> None:

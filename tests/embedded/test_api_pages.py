@@ -31,7 +31,7 @@ def site(folder: Path) -> AppClient:
     return app.test_client()
 
 
-@pytest.mark.parametrize("path", ["/", "/login", "/submit", "/experiments/t-1", "/experiments/t-1/jobs/a"])
+@pytest.mark.parametrize("path", ["/", "/login", "/submit", "/tokens", "/experiments/t-1", "/experiments/t-1/jobs/a"])
 def test_every_address_of_the_page_is_answered_with_the_page(site: AppClient, path: str) -> None:
     response = site.get(path)
     assert (response.status_code, response.text) == (200, "// index.html")

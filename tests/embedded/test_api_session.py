@@ -1,7 +1,8 @@
-"""A browser logs in with a token, which stays in a cookie; only the manager's own pages can use that."""
+"""A browser logs in with a token, and is known by a session from then on; only the manager's own pages can use that."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from http.cookies import Morsel, SimpleCookie
 
@@ -12,11 +13,14 @@ from structlog.testing import capture_logs
 from werkzeug.test import Client as AppClient
 from werkzeug.test import TestResponse
 
+from jqueuer.access import digest_of
+from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer_manager.api import create_app
 from jqueuer_manager.api.gate import COOKIE
 from jqueuer_manager.services import Services
 from tests.embedded.api_manager import ADMIN, AS_ADMIN
 
+Wait = Callable[..., None]
 AGENTS = "jq_the-agents-own"
 HERE = "http://localhost"
 SESSION = "/api/v1/session"
@@ -59,26 +63,101 @@ def test_no_script_and_no_other_site_gets_at_the_cookie(browser: AppClient, base
     assert (found["secure"], found["expires"]) == (secure, ""), "it goes with the browser"
 
 
-def test_the_cookie_ends_with_its_token(browser: AppClient) -> None:
-    asked = {"name": "alice", "role": "viewer", "expires": "1h"}
-    token = browser.post("/api/v1/tokens", headers=AS_ADMIN, json=asked).get_json()["token"]
-    assert cookie(log_in(browser, token))["expires"]
+def test_neither_the_cookie_nor_the_store_tells_the_token(browser: AppClient, client: StoreClient) -> None:
+    """Nor can anybody who reads the store make a cookie of what is there."""
+    session = cookie(log_in(browser)).value
+    assert ADMIN not in session
+    assert len(session) == 43
+    there = " ".join([*client.keys("*"), *(client.get(key) or "" for key in client.keys("jq:session:[0-9a-f]*"))])
+    assert digest_of(session) in there
+    assert session not in there
+    assert ADMIN not in there
+    for shown in (ADMIN, digest_of(session)):
+        browser.set_cookie(COOKIE, shown)
+        assert browser.get("/api/v1/me").status_code == 401
+
+
+def test_a_session_is_no_token(browser: AppClient) -> None:
+    session = cookie(log_in(browser)).value
+    assert browser.get("/api/v1/me", headers={"Authorization": f"Bearer {session}"}).status_code == 401
+
+
+def test_who_logs_in_with_a_token_may_do_what_the_token_may(browser: AppClient) -> None:
+    asked = {"name": "alice", "role": "viewer"}
+    log_in(browser, made_token(browser, **asked)["token"])
     assert browser.get("/api/v1/me").get_json()["name"] == "alice"
     assert browser.post("/api/v1/tokens", json=asked, headers={"Origin": HERE}).status_code == 403
 
 
-def test_who_logs_out_is_forgotten(browser: AppClient) -> None:
-    log_in(browser)
+def test_who_logs_out_is_forgotten_wherever_the_cookie_went(browser: AppClient, app: Flask) -> None:
+    stolen = cookie(log_in(browser)).value
     assert browser.delete(SESSION, headers={"Origin": HERE}).status_code == 204
     assert browser.get_cookie(COOKIE) is None
     assert browser.get("/api/v1/me").status_code == 401
+    thief = app.test_client()
+    thief.set_cookie(COOKIE, stolen)
+    assert thief.get("/api/v1/me").status_code == 401
+    assert browser.delete(SESSION, headers={"Origin": HERE}).status_code == 204, "twice is no error"
 
 
-def test_a_token_that_was_removed_is_worth_nothing_in_a_cookie_either(browser: AppClient) -> None:
-    made = browser.post("/api/v1/tokens", headers=AS_ADMIN, json={"name": "alice", "role": "viewer"}).get_json()
+def test_who_logs_in_again_leaves_the_session_before(browser: AppClient, client: StoreClient) -> None:
+    first = cookie(log_in(browser)).value
+    second = cookie(log_in(browser)).value
+    assert first != second
+    assert client.exists(f"jq:session:{digest_of(first)}", f"jq:session:{digest_of(second)}") == 1
+    assert browser.get("/api/v1/me").status_code == 200
+
+
+def test_a_token_that_is_removed_takes_its_sessions_with_it(browser: AppClient) -> None:
+    made = made_token(browser, name="alice", role="viewer")
     log_in(browser, made["token"])
     browser.delete(f"/api/v1/tokens/{made['id']}", headers=AS_ADMIN)
     assert browser.get("/api/v1/me").status_code == 401
+
+
+def test_a_token_that_expires_takes_its_sessions_with_it(browser: AppClient, eventually: Wait) -> None:
+    made = made_token(browser, name="alice", role="viewer", expires="1s")
+    log_in(browser, made["token"])
+    eventually(lambda: browser.get("/api/v1/me").status_code == 401, 10)
+
+
+def test_an_administrators_token_that_is_changed_takes_its_sessions_with_it(
+    browser: AppClient, services: Services
+) -> None:
+    session = cookie(log_in(browser)).value
+    elsewhere = create_app(with_settings(services, admin_token=SecretStr("jq_another-one"))).test_client()
+    elsewhere.set_cookie(COOKIE, session)
+    assert browser.get("/api/v1/me").status_code == 200
+    assert elsewhere.get("/api/v1/me").status_code == 401
+
+
+def test_a_session_that_nobody_uses_ends(services: Services, client: StoreClient, eventually: Wait) -> None:
+    browser = create_app(with_settings(services, session_seconds=0.5)).test_client()
+    session = cookie(log_in(browser)).value
+    eventually(lambda: not client.exists(f"jq:session:{digest_of(session)}"), 10)
+    answer = browser.get("/api/v1/me")
+    assert (answer.status_code, answer.get_json()["detail"]) == (401, "this session has ended: log in again")
+
+
+def test_a_session_that_is_used_goes_on_and_is_renewed_now_and_then(services: Services, client: StoreClient) -> None:
+    """Not by every request: it writes to the store."""
+    browser = create_app(with_settings(services, session_seconds=1000)).test_client()
+    key = f"jq:session:{digest_of(cookie(log_in(browser)).value)}"
+    client.pexpire(key, 950_000)
+    assert browser.get("/api/v1/me").status_code == 200
+    assert client.pttl(key) <= 950_000
+    client.pexpire(key, 850_000)
+    assert browser.get("/api/v1/me").status_code == 200
+    assert client.pttl(key) > 950_000
+    client.pexpire(key, 90_000_000)
+    browser.get("/api/v1/me")
+    assert client.pttl(key) <= 1_000_000, "a shorter time is soon kept to"
+
+
+def made_token(browser: AppClient, **asked: str) -> dict[str, str]:
+    made = browser.post("/api/v1/tokens", headers=AS_ADMIN, json=asked).get_json()
+    assert isinstance(made, dict)
+    return made
 
 
 def test_what_the_request_shows_itself_comes_before_the_cookie(browser: AppClient) -> None:
@@ -128,7 +207,7 @@ def test_wrong_tokens_count_and_are_said_nowhere(browser: AppClient) -> None:
         answers = [log_in(browser, f"jq_guess{number}") for number in range(4)]
         browser.set_cookie(COOKIE, "jq_guess9")
         answers.append(browser.get(LIST))
-    assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
+    assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 401]
     assert not any("Set-Cookie" in answer.headers for answer in answers)
     assert "guess" not in str(logged)
     assert log_in(browser).status_code == 204, "a right one still works"
@@ -160,7 +239,10 @@ def test_the_cookie_is_no_way_in_for_agents(browser: AppClient) -> None:
     assert browser.get("/api/v1/agents/limits").status_code == 401
 
 
-def test_where_no_token_is_needed_none_is_kept(services: Services) -> None:
+def test_where_no_token_is_needed_no_session_is_kept(services: Services, client: StoreClient) -> None:
     browser = create_app(with_settings(services, authentication="none")).test_client()
     response = log_in(browser, "whatever")
     assert (response.status_code, "Set-Cookie" in response.headers) == (204, False)
+    assert not client.keys("jq:session:*")
+    assert browser.get("/api/v1/me").get_json()["name"] == "anybody"
+    assert browser.delete(SESSION, headers={"Origin": HERE}).status_code == 204

@@ -18,7 +18,7 @@ from jqueuer.adapters.valkey import ValkeyServer
 from jqueuer.client import Client
 from jqueuer.embedded import Embedded
 from jqueuer.errors import SettingsError
-from tests.embedded.running import QUICK, System
+from tests.embedded.running import QUICK, System, sweep_of
 from tests.store_contents import STORE_V1, contents, load_version_1
 
 Wait = Callable[..., None]
@@ -60,16 +60,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def sweep(tmp_path: Path, jobs: int, seconds: float) -> str:
-    return f"""
-        containers: {{min: 2, max: 2}}
-        sweep:
-          parameters: {{n: {{from: 1, to: {jobs}, step: 1}}}}
-          job:
-            id: "n{{{{n}}}}"
-            command: {{shell: "sleep {seconds}; echo n{{{{n}}}} | tee result >> {tmp_path}/trace"}}
-            outputs: [result]
-        post: {{command: {{shell: "echo n-post >> {tmp_path}/trace"}}}}
-        """
+    """Each job also leaves its id as an output."""
+    command = f"sleep {seconds}; echo n{{{{n}}}} | tee result >> {tmp_path}/trace"
+    return sweep_of(jobs, command, outputs=["result"], post=f"echo n-post >> {tmp_path}/trace")
 
 
 def outputs(system: System, experiment_id: str, directory: Path) -> dict[str, str]:

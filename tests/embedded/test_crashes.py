@@ -11,21 +11,14 @@ from pathlib import Path
 import pytest
 
 from jqueuer.client import ClientError
-from tests.embedded.running import System
+from tests.embedded.running import System, sweep_of
 
 Wait = Callable[..., None]
 
 
 def sweep(tmp_path: Path, jobs: int, seconds: float) -> str:
     """Each job also writes its id and attempt to a file outside of everything of ours."""
-    return f"""
-        containers: {{min: 2, max: 2}}
-        sweep:
-          parameters: {{n: {{from: 1, to: {jobs}, step: 1}}}}
-          job:
-            id: "n{{{{n}}}}"
-            command: {{shell: "sleep {seconds}; echo {{{{n}}}} $JQUEUER_ATTEMPT >> {tmp_path}/trace"}}
-        """
+    return sweep_of(jobs, f"sleep {seconds}; echo {{{{n}}}} $JQUEUER_ATTEMPT >> {tmp_path}/trace")
 
 
 def assert_nothing_lost(system: System, experiment_id: str, jobs: int, trace: Path) -> None:

@@ -31,6 +31,8 @@ EVERY_SECRET: dict[str, Any] = {
     "store_url": f"redis://:{SECRET}@store:6379/0",
     "broker_url": f"amqp://jqueuer:{SECRET}@broker:5672//",
     **{name: SECRET for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)},
+    "webhook_url": f"https://hooks.example/{SECRET}",
+    "webhook_secret": f"whsec_{SECRET.replace('-', '+') * 4}",
 }
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import copy
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from jqueuer.cli import app, output
 from jqueuer.cli.exits import Exit, exit_code, explain_error, fault_lines
 from jqueuer.cli.output import duration, percent, size
-from jqueuer.cli.progress import Lines, line_of, progress
+from jqueuer.cli.progress import Lines, line_of
 from jqueuer.cli.report import tell_summary
 from jqueuer.client import ClientError
 from jqueuer.errors import ConflictError, Fault, SettingsError
@@ -109,14 +107,13 @@ def test_lines_come_per_change_and_not_more_often_than_every_two_seconds() -> No
     assert look(12.7, jobs={**more, "accomplished": 7}, state="finishing") == 4, "a new state is said at once"
 
 
-def test_a_terminal_gets_bars_and_a_file_gets_lines() -> None:
-    terminal, file = io.StringIO(), io.StringIO()
-    for stream, is_terminal in ((terminal, True), (file, False)):
-        with progress(Console(file=stream, force_terminal=is_terminal, width=100)) as show:
-            show(EXPERIMENT)
-    assert "━" in terminal.getvalue()
-    assert file.getvalue().count("\n") == 1
-    assert "\x1b" not in file.getvalue()
+def test_a_manager_that_does_not_answer_is_said_once_and_so_is_its_return() -> None:
+    written: list[str] = []
+    lines = Lines(written.append, lambda: 0.0, lambda: 1015.0)
+    for trouble in ("", "no answer", "no answer", ""):
+        lines(EXPERIMENT, trouble)
+    assert written[1] == "no answer; trying again"
+    assert [written[0], len(written)] == [written[2], 3]
 
 
 def test_the_summary_names_everything_that_matters(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,8 @@
 
 Not the server's own dump: that could be read by servers of the same version only. Each entry has a key, its type and
 its value, or a part of it. What is true of this moment and this place only is left out: leases, containers, services,
-and the sets of jobs by state, which :mod:`~jqueuer.adapters.redis_store.rebuilding` makes of the jobs themselves.
+browsers' sessions, and the sets of jobs by state, which :mod:`~jqueuer.adapters.redis_store.rebuilding` makes of the
+jobs themselves.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.experiments import EXPERIMENTS, RECEIVING, experiment_key
+from jqueuer.adapters.redis_store.sessions import SESSIONS
 from jqueuer.adapters.redis_store.versions import UPGRADING, VERSION
 from jqueuer.errors import BackupError
 from jqueuer.model import POST_JOB_ID
@@ -91,7 +93,7 @@ def job_of(entry: Entry, experiment_id: str) -> str | None:
 def other_entries(client: StoreClient, experiments: Collection[str]) -> Iterator[Entry]:
     """Everything else that is to be kept, of these experiments and of none."""
     for key in client.scan_iter(f"{KEYS}*", count=_MEMBERS):
-        if key in _PASSING_KEYS:
+        if key in _PASSING_KEYS or key.startswith(SESSIONS):
             continue
         if key.startswith(OF_EXPERIMENTS):
             experiment_id, _, suffix = key.removeprefix(OF_EXPERIMENTS).partition(":")

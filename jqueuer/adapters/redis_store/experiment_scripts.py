@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-MOVE_EXPERIMENT = """
--- KEYS: hash, active set; ARGV: id, new state, reason, terminal (1/0), how many of a kind are kept, expected states …
+from jqueuer.adapters.redis_store.outbox_scripts import PUT
+
+MOVE_EXPERIMENT = f"""
+{PUT}
+-- KEYS: hash, active set, outbox, due messages; ARGV: id, new state, reason, terminal (1/0), how many of a kind are
+-- kept, how many states are expected, these, and the messages that tell of it.
 local state = redis.call('HGET', KEYS[1], 'state')
 local expected = false
-for i = 6, #ARGV do if ARGV[i] == state then expected = true end end
+for i = 7, 6 + ARGV[6] do if ARGV[i] == state then expected = true end end
 if not expected then return 0 end
 redis.call('HSET', KEYS[1], 'state', ARGV[2], 'reason', ARGV[3])
 if ARGV[4] == '1' then
   local t = redis.call('TIME')
-  redis.call('HSET', KEYS[1], 'finished_at', t[1] .. '.' .. string.format('%06d', t[2]))
+  local at = t[1] .. '.' .. string.format('%06d', t[2])
+  redis.call('HSET', KEYS[1], 'finished_at', at)
+  put_messages(KEYS[3], KEYS[4], 7 + ARGV[6], at)
   local kind = redis.call('HGET', KEYS[1], 'kind')
   if kind and ARGV[2] ~= 'cancelled' then
     redis.call('LREM', kind, 0, ARGV[1])

@@ -11,8 +11,10 @@ from typing import Final
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.experiment_scripts import ACCEPT, AMEND, FORGET_KEY, MOVE_EXPERIMENT, SETTLE
 from jqueuer.adapters.redis_store.history import History
+from jqueuer.adapters.redis_store.outbox_scripts import DUE, arguments_of, message_in, place_of
 from jqueuer.errors import NotFoundError
 from jqueuer.model import ContainerLimits, Experiment
+from jqueuer.notifying import Message
 from jqueuer.records import ExperimentRecord, HistoryPoint, JournalEntry
 from jqueuer.states import ExperimentState
 
@@ -147,11 +149,12 @@ class RedisExperimentStore:
         state: ExperimentState,
         *,
         reason: str = "",
+        messages: Sequence[Message] = (),
     ) -> bool:
         """Change the state if it is one of the expected ones."""
-        keys = [experiment_key(experiment_id), ACTIVE]
-        arguments = [experiment_id, state.value, reason, int(state.terminal), _KEPT_OF_A_KIND]
-        return bool(self._move(keys=keys, args=[*arguments, *(known.value for known in expected)]))
+        base, states = experiment_key(experiment_id), [known.value for known in expected]
+        arguments = [experiment_id, state.value, reason, int(state.terminal), _KEPT_OF_A_KIND, len(states), *states]
+        return bool(self._move(keys=[base, ACTIVE, f"{base}:outbox", DUE], args=[*arguments, *arguments_of(messages)]))
 
     def settle(self, experiment_id: str) -> None:
         """Nothing of it runs any more."""
@@ -208,6 +211,10 @@ class RedisExperimentStore:
         """The points that are kept."""
         return self._history.points(experiment_key(experiment_id))
 
+    def latest_points(self, experiment_ids: Sequence[str]) -> list[HistoryPoint | None]:
+        """What was remembered last of each; one round trip for all."""
+        return self._history.latest([experiment_key(experiment_id) for experiment_id in experiment_ids])
+
     def delete(self, experiment_id: str) -> None:
         """Forget the experiment: first from the lists, then its jobs a batch at a time."""
         base = experiment_key(experiment_id)
@@ -224,12 +231,15 @@ class RedisExperimentStore:
             ids = self._client.zrange(f"{base}:order", start, start + _DELETE_BATCH - 1)
             self._client.unlink(*(f"{base}:job:{job_id}" for job_id in ids))
         suffixes = ["order", "leases", "due", "busy", "journal", "containers", "draining", "queued", "running"]
-        suffixes += ["accomplished", "failed", "cancelled", "busy_since", "measured", "history", "spans"]
+        suffixes += ["accomplished", "failed", "cancelled", "busy_since", "measured", "history", "spans", "outbox"]
+        waiting = [place_of(message_in(entry)) for entry in self._client.hvals(f"{base}:outbox")]
         lanes = [f"{lane}:{suffix}" for lane in (base, f"{base}:post") for suffix in suffixes]
         with self._client.pipeline() as batch:
             batch.unlink(*lanes, f"{base}:post:job:@post", base)
             if kind:
                 batch.lrem(kind, 0, experiment_id)
+            if waiting:
+                batch.zrem(DUE, *waiting)
             batch.execute()
         self._client.srem(RECEIVING, experiment_id)
 
@@ -290,6 +300,7 @@ def _record(fields: dict[str, str]) -> ExperimentRecord:
         source_digest=fields.get("source_digest", ""),
         notices=tuple(fields.get("notices", "").splitlines()),
         published=int(fields.get("published", 0)),
+        told_at_risk="told_at_risk" in fields,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Final
 
 from pydantic import TypeAdapter
@@ -65,6 +66,13 @@ class History:
         """The points by their moments, whatever was done to the clock meanwhile."""
         points = _POINTS.validate_json(_array(self._client.lrange(history_key(base), 0, -1)))
         return sorted(points, key=lambda point: point.at)
+
+    def latest(self, bases: Sequence[str]) -> list[HistoryPoint | None]:
+        """The last point of each."""
+        with self._client.pipeline(transaction=False) as batch:
+            for base in bases:
+                batch.lindex(history_key(base), -1)
+            return [HistoryPoint.model_validate_json(line) if line else None for line in batch.execute()]
 
 
 def history_key(base: str) -> str:

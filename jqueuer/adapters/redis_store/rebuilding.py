@@ -19,6 +19,7 @@ from jqueuer.adapters.redis_store.experiments import (
     experiment_key,
 )
 from jqueuer.adapters.redis_store.ledger import RedisJobLedger
+from jqueuer.adapters.redis_store.outbox_scripts import DUE, message_in, place_of
 from jqueuer.adapters.redis_store.versions import VERSION
 from jqueuer.errors import BackupError, ConflictError
 from jqueuer.states import ExperimentState, JobState
@@ -50,6 +51,9 @@ def rebuild(client: StoreClient, experiment_id: str) -> None:
         client.hdel(base, "finished_at")
     _queue_anew(client, base, int(published or 0))
     _queue_anew(client, f"{base}:{POST_LANE}", 1)
+    if waiting := [message_in(entry) for entry in client.hvals(f"{base}:outbox")]:
+        # When each was due was perhaps read before it was put in.
+        client.zadd(DUE, {place_of(message): message.at for message in waiting}, nx=True)
 
 
 def publish(client: StoreClient, experiments: Sequence[str], active: Sequence[str]) -> None:

@@ -8,7 +8,8 @@ from jqueuer.access import TokenRecord
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.errors import NotFoundError
 
-_TOKENS: Final = "jq:tokens"
+TOKENS: Final = "jq:tokens"
+"""The hash of the tokens by their digests."""
 
 
 class RedisTokenStore:
@@ -20,35 +21,40 @@ class RedisTokenStore:
     def add(self, record: TokenRecord) -> None:
         """Remember a token; those that have expired are forgotten for good."""
         self.all()
-        self._client.hset(_TOKENS, record.digest, record.model_dump_json())
+        self._client.hset(TOKENS, record.digest, record.model_dump_json())
 
     def find(self, digest: str) -> TokenRecord | None:
         """The token of this digest; one round trip, because every request asks."""
         with self._client.pipeline(transaction=False) as batch:
-            batch.hget(_TOKENS, digest)
+            batch.hget(TOKENS, digest)
             batch.time()
             found, now = batch.execute()
-        record = TokenRecord.model_validate_json(found) if found else None
-        return None if record is None or _has_expired(record, now) else record
+        return current(found, now)
 
     def all(self) -> list[TokenRecord]:
         """Every token that has not expired, the oldest first."""
         with self._client.pipeline(transaction=False) as batch:
-            batch.hvals(_TOKENS)
+            batch.hvals(TOKENS)
             batch.time()
             found, now = batch.execute()
         records = [TokenRecord.model_validate_json(one) for one in found]
         if expired := [record.digest for record in records if _has_expired(record, now)]:
-            self._client.hdel(_TOKENS, *expired)
-        current = (record for record in records if record.digest not in expired)
-        return sorted(current, key=lambda record: (record.created_at, record.id))
+            self._client.hdel(TOKENS, *expired)
+        kept = (record for record in records if record.digest not in expired)
+        return sorted(kept, key=lambda record: (record.created_at, record.id))
 
     def remove(self, token_id: str) -> TokenRecord:
         """Withdraw a token at once."""
         for record in self.all():
-            if record.id == token_id and self._client.hdel(_TOKENS, record.digest):
+            if record.id == token_id and self._client.hdel(TOKENS, record.digest):
                 return record
         raise NotFoundError(f"there is no token {token_id!r}")
+
+
+def current(line: str | None, now: tuple[int, int]) -> TokenRecord | None:
+    """A token as it is kept, by the server's clock; None where there is none, or where it has expired."""
+    record = TokenRecord.model_validate_json(line) if line else None
+    return None if record is None or _has_expired(record, now) else record
 
 
 def _has_expired(record: TokenRecord, now: tuple[int, int]) -> bool:

@@ -1,5 +1,4 @@
 /** All experiments, newest first. */
-import { get, experimentPath } from "../api.js";
 import { iso, moment } from "../format.js";
 import { useAsked, useLive, useNow } from "../live.js";
 import { LiveSign } from "../parts/live-sign.js";
@@ -8,12 +7,10 @@ import { Waiting } from "../parts/problem.js";
 import { DoneOf, JobsBar, State } from "../parts/state.js";
 import { useTitle } from "../parts/title.js";
 import { experimentAddress, go } from "../router.js";
-import { html, useEffect, useState } from "../ui.js";
-import { chanceInWords, ended, timeLeft } from "../words.js";
+import { html } from "../ui.js";
+import { chanceInWords, timeLeft } from "../words.js";
 
 const PAGE = 50;
-const FORECASTS = 20;
-const FORECAST_SECONDS = 10;
 const STATES = ["running", "paused", "finishing", "accomplished", "failed", "cancelled"];
 
 /** The list; filters are in the address, so that they can be linked and gone back to. */
@@ -30,7 +27,6 @@ export function ListPage({ address, me }) {
   const asked = useAsked(plain ? null : `/experiments?${query}`, 5);
   const { data, error } = plain ? live : asked;
   const now = useNow();
-  const forecasts = useForecasts(data?.experiments ?? []);
   const show = (change) => {
     const next = { state, owner: mine ? me.name : "", offset, ...change };
     const kept = Object.entries(next).filter(([, value]) => value);
@@ -52,11 +48,11 @@ export function ListPage({ address, me }) {
       <span class="grow"></span>
       ${data && html`<${Pager} offset=${offset} limit=${PAGE} total=${data.total} what="experiments" onMove=${(to) => show({ offset: to })} />`}
     </div>
-    ${!data ? html`<${Waiting} error=${error} />` : html`<${Table} experiments=${data.experiments} forecasts=${forecasts} now=${now} me=${me} plain=${plain} />`}
+    ${!data ? html`<${Waiting} error=${error} />` : html`<${Table} experiments=${data.experiments} now=${now} me=${me} plain=${plain} />`}
   `;
 }
 
-function Table({ experiments, forecasts, now, me, plain }) {
+function Table({ experiments, now, me, plain }) {
   if (experiments.length === 0) return html`<${Nothing} plain=${plain} me=${me} />`;
   return html`<table class="rows experiments">
     <caption class="unseen">Experiments, newest first</caption>
@@ -64,14 +60,14 @@ function Table({ experiments, forecasts, now, me, plain }) {
       <tr><th scope="col">Name</th><th scope="col">State</th><th scope="col" class="wide">Progress</th><th scope="col">Deadline</th><th scope="col">Forecast</th><th scope="col">Owner</th></tr>
     </thead>
     <tbody>
-      ${experiments.map((one) => html`<${Row} key=${one.id} experiment=${one} forecast=${forecasts[one.id]} now=${now} />`)}
+      ${experiments.map((one) => html`<${Row} key=${one.id} experiment=${one} now=${now} />`)}
     </tbody>
   </table>`;
 }
 
-function Row({ experiment: one, forecast, now }) {
-  const words = ended(one.state) ? "" : chanceInWords(forecast);
-  const probability = forecast?.probability ?? null;
+function Row({ experiment: one, now }) {
+  const words = chanceInWords(one.forecast);
+  const probability = one.forecast?.probability ?? null;
   const tone = probability === null ? "plain" : probability >= 0.8 ? "good" : probability >= 0.4 ? "unsure" : "bad";
   return html`<tr>
     <th scope="row" data-label="Name">
@@ -97,33 +93,4 @@ function Nothing({ plain, me }) {
         : html`<a class="button primary" href="/submit">Submit one</a> or from a terminal: <code>jqueuer submit FILE</code>`}
     </p>
   </div>`;
-}
-
-/** Forecasts of the first running experiments shown; a list does not have them, and they need not be of this second. */
-function useForecasts(experiments) {
-  const [forecasts, setForecasts] = useState({});
-  const running = experiments.filter((one) => one.state === "running").slice(0, FORECASTS);
-  const ids = running.map((one) => one.id).join(" ");
-  useEffect(() => {
-    if (!ids) return undefined;
-    let stopped = false;
-    const ask = async () => {
-      for (const id of ids.split(" ")) {
-        try {
-          const { forecast } = await get(experimentPath(id));
-          if (stopped) return;
-          setForecasts((old) => ({ ...old, [id]: forecast }));
-        } catch {
-          // a list without a forecast is still a list; what is wrong with the manager is said by the list itself
-        }
-      }
-    };
-    ask();
-    const timer = setInterval(() => document.hidden || ask(), FORECAST_SECONDS * 1000);
-    return () => {
-      stopped = true;
-      clearInterval(timer);
-    };
-  }, [ids]);
-  return forecasts;
 }

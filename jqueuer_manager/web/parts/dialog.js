@@ -3,9 +3,9 @@ import { html, useEffect, useId, useRef, useState } from "../ui.js";
 import { Problem } from "./problem.js";
 
 /**
- * Ask before something is done.
- * @param {{title: string, action: string, danger?: boolean, act: () => Promise<unknown>, onClose: () => void, children: unknown}} props
- *   `act` does it; the dialog closes when that has succeeded, and shows the error otherwise
+ * Ask before something is done, or show something until it was seen.
+ * @param {{title: string, action: string, danger?: boolean, act?: () => Promise<unknown>, onClose: () => void, children: unknown}} props
+ *   `act` does it; the dialog closes when that has succeeded, and shows the error otherwise; without it there is nothing to go back from
  */
 export function Dialog({ title, action, danger = false, act, onClose, children }) {
   const dialog = useRef(null);
@@ -18,7 +18,7 @@ export function Dialog({ title, action, danger = false, act, onClose, children }
     setBusy(true);
     setError(null);
     try {
-      await act();
+      await act?.();
       dialog.current?.close();
     } catch (failure) {
       setError(failure);
@@ -31,7 +31,7 @@ export function Dialog({ title, action, danger = false, act, onClose, children }
       ${children}
       <${Problem} error=${error} />
       <div class="buttons end">
-        <button type="button" onClick=${() => dialog.current.close()}>Back</button>
+        ${act && html`<button type="button" onClick=${() => dialog.current.close()}>Back</button>`}
         <button type="submit" class=${danger ? "danger" : "primary"} disabled=${busy}>${action}</button>
       </div>
     </form>

@@ -46,6 +46,10 @@ def test_the_examples_of_the_reference_are_valid() -> None:
             VALIDATOR.validate(read_document(example.encode()).value)
 
 
+def test_a_mount_may_be_one_line() -> None:
+    VALIDATOR.validate({"mounts": ["/data:/data:ro", "scratch:/scratch"], "jobs": [{"command": ["x"]}]})
+
+
 @given(strategies.experiments, strategies.job_lists)
 @settings(max_examples=25, deadline=None)
 def test_whatever_we_print_is_valid(experiment: Experiment, jobs: list[Job]) -> None:

@@ -38,8 +38,8 @@ export function Charts({ experiment, now }) {
     <section class="card"><h2>Containers</h2>
       <${ContainersChart} experiment=${experiment} points=${points} range=${range} /></section>
     <section class="card"><h2>Jobs per container</h2>
-      ${timeline.spans
-        ? html`<${Timeline} id=${experiment.id} spans=${timeline.spans} now=${now} />`
+      ${timeline.data
+        ? html`<${Timeline} id=${experiment.id} spans=${timeline.data} now=${now} />`
         : html`<div class="timeline"><${Waiting} error=${timeline.error} /></div>`}</section>
     <section class="card"><h2>How long jobs took</h2>
       ${durations.data

@@ -3,7 +3,9 @@ import { experimentPath, send } from "../../api.js";
 import { duration, many } from "../../format.js";
 import { announce } from "../../parts/announce.js";
 import { Dialog } from "../../parts/dialog.js";
+import { go } from "../../router.js";
 import { html, useState } from "../../ui.js";
+import { ended } from "../../words.js";
 
 /** Buttons for what the state allows; each asks before it does what cannot be taken back. */
 export function Commands({ experiment, onDone }) {
@@ -15,6 +17,11 @@ export function Commands({ experiment, onDone }) {
     announce(`${experiment.name}: ${name}`);
     onDone();
   };
+  const remove = async () => {
+    await send("DELETE", path);
+    announce(`${experiment.name}: deleted`);
+    go("/", { replace: true });
+  };
   const dialog = (name, title, action, text, danger = false) => ({ name, title, action, text, danger, act: () => command(name) });
   const active = ["running", "paused", "finishing"].includes(state);
   const again = jobs.failed + jobs.cancelled;
@@ -24,6 +31,8 @@ export function Commands({ experiment, onDone }) {
       `${many(jobs.queued, "queued job")} will be cancelled and ${many(jobs.running, "running job")} stopped. What is done stays.`, true),
     retry: dialog("retry", "Try again?", "Retry",
       again ? `${many(again, "failed or cancelled job")} will be queued again.` : "The post command will run again."),
+    delete: { title: "Delete it?", action: "Delete for good", danger: true, act: remove,
+      text: `What is known of ${experiment.name} is lost, and nothing but a backup brings it back: ${many(jobs.total, "job")} with every attempt, what they printed, their outputs, and all decisions.` },
   };
   const button = (name, words, kind = "") => html`<button type="button" class=${kind} onClick=${() => setAsked(name)}>${words}</button>`;
   return html`<div class="buttons" role="group" aria-label="Commands">
@@ -32,6 +41,7 @@ export function Commands({ experiment, onDone }) {
       ${state === "running" && button("pause", "Pause")}
       ${active && button("cancel", "Cancel")}
       ${(state === "failed" || state === "cancelled") && settled && button("retry", jobs.failed || !again ? "Retry failed" : "Retry cancelled", "primary")}
+      ${ended(state) && settled && button("delete", "Delete")}
     </div>
     ${asked && ask[asked] && html`<${Dialog} ...${ask[asked]} onClose=${() => setAsked(null)}><p>${ask[asked].text}</p><//>`}
     ${asked === "change" && html`<${Change} experiment=${experiment} onDone=${onDone} onClose=${() => setAsked(null)} />`}`;
