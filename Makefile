@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test test-swarm chaos services swarm-up swarm-down secrets screenshots lint audit bench-local bench-intake bench-clients bench-swarm bench-policies bench-simulation bench-fidelity dashboards lock clean
+.PHONY: help demo test test-swarm chaos services swarm-up swarm-down secrets screenshots lint audit bench-local bench-intake bench-clients bench-page bench-swarm bench-policies bench-simulation bench-fidelity dashboards reference docs docs-serve lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -61,6 +61,9 @@ bench-intake: $(VENV)/.installed ## Measure what 100,000 jobs cost the manager i
 bench-clients: $(VENV)/.installed ## Measure how long reads take while 200 clients look and 20 submit
 	$(BIN)/python -m benchmarks.clients
 
+bench-page: $(VENV)/.installed services ## Measure how soon the page of 100,000 jobs is there, and what five open ones cost (chromium)
+	$(BIN)/python -m benchmarks.page
+
 bench-swarm: $(VENV)/.installed services ## Measure jobs per second on a node of a real Swarm (root on Debian)
 	$(BIN)/python -m benchmarks.swarm
 
@@ -75,6 +78,15 @@ bench-fidelity: $(VENV)/.installed ## Run the demo for real and from its own rec
 
 dashboards: $(VENV)/.installed ## Write Grafana's dashboards from their code in deploy/grafana
 	$(BIN)/python -m deploy.grafana.make
+
+reference: $(VENV)/.installed ## Write the reference pages of the documentation from what they describe
+	$(BIN)/python -m tools.reference.make
+
+docs: $(VENV)/.installed ## Build the documentation's site into build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+docs-serve: $(VENV)/.installed ## Show the documentation's site while you write it, on port 8000
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 lock: ## Choose the newest versions of everything again (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --extra demo --group dev --generate-hashes --no-header \

@@ -1,0 +1,1 @@
+"""What is needed to work on the project."""
