@@ -1,7 +1,7 @@
 """Delivers what is in the outbox: each message until its receiver takes it, one at a time to each receiver.
 
 At least once: a message leaves the outbox after its receiver has taken it, so one that is cut short in between is sent
-again, with the same id.
+again, with the same id. Where the store only takes no writes, the manager remembers who has taken what.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 import structlog
 
 from jqueuer.errors import JQueuerError, StoreUnavailableError
-from jqueuer.notifying import GIVE_UP_SECONDS, Message, headers, next_try_at, receiver_of
+from jqueuer.notifying import Message, headers, next_try_at, receiver_of
 from jqueuer.records import JournalEntry
 from jqueuer.units import format_duration
 from jqueuer_manager.adapters.one_conversation import NoAnswerError, post
@@ -46,6 +46,8 @@ class Delivery:
         self._changed = threading.Condition()
         self._busy: set[str] = set()
         """Receivers that are being told something."""
+        self._taken: set[str] = set()
+        """Messages that were taken, which the store does not know yet."""
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
 
     def start(self) -> None:
@@ -89,37 +91,47 @@ class Delivery:
                 return
             with self._changed:
                 self._busy.add(receiver_of(message.url))
-            threading.Thread(target=self._attend_to, args=(message,), name="webhook", daemon=True).start()
+            try:
+                threading.Thread(target=self._attend_to, args=(message,), name="webhook", daemon=True).start()
+            except RuntimeError:  # no thread is to be had
+                self._release(message)
+                raise
 
     def _attend_to(self, message: Message) -> None:
         try:
             self._deliver(message)
         except Exception as error:
             log.warning(
-                "what became of a webhook could not be stored; it is sent again",
+                "what became of a webhook could not be stored; trying again",
                 error=str(error),
                 exc_info=not isinstance(error, JQueuerError),
             )
             self._stopping.wait(_AFTER_FAILURE_SECONDS)  # it is due still, and nobody is to be flooded
         finally:
-            with self._changed:
-                self._busy.discard(receiver_of(message.url))
-                self._changed.notify_all()
+            self._release(message)
             self._wake.set()
+
+    def _release(self, message: Message) -> None:
+        with self._changed:
+            self._busy.discard(receiver_of(message.url))
+            self._changed.notify_all()
 
     def _deliver(self, message: Message) -> None:
         url = message.url or self._services.settings.webhook_url.get_secret_value()
         receiver = receiver_of(url) if url else _SETTINGS_RECEIVER
         try:
-            problem = self._send(url, message)
+            problem = "" if message.id in self._taken else self._send(url, message)
         except RefusedForGoodError as error:
             self._give_up(message, receiver, str(error))
             return
+        if not problem:
+            self._taken.add(message.id)
         now = self._services.experiments.now()
         if not problem:
             after = f" at the {_ordinal(message.tries + 1)} try" if message.tries else ""
             reason = f"{receiver} was told {message.type}{after}"
             self._services.outbox.close(message, _entry(now, reason), delivered=True)
+            self._taken.discard(message.id)
             log.info("webhook delivered", experiment=message.experiment_id, type=message.type, receiver=receiver)
             return
         again_at = next_try_at(message.id, message.tries + 1, message.at, now)
@@ -167,7 +179,7 @@ class Delivery:
 
     def _give_up(self, message: Message, receiver: str, problem: str) -> None:
         now = self._services.experiments.now()
-        lasted = format_duration(max(0.0, min(round(now - message.at), GIVE_UP_SECONDS)))
+        lasted = format_duration(max(0.0, round(now - message.at)))
         tries = "1 try" if message.tries == 0 else f"{message.tries + 1} tries in {lasted}"
         reason = f"{receiver} is not told {message.type}, given up after {tries}: {problem}"
         self._services.outbox.close(message, _entry(now, reason), delivered=False)

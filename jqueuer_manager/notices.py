@@ -38,7 +38,8 @@ class Notices:
     def __init__(self, services: Services, experiment_id: str) -> None:
         self._services = services
         self._id = experiment_id
-        self._risk: Risk | None = None
+        self._doubted = 0
+        """So many forecasts in a row were bad. Whether somebody was told, the record says: others tell, too."""
         self._judged: Forecast | None = None
         self._not_before = 0.0
 
@@ -87,7 +88,7 @@ class Notices:
         new = None if forecast is self._judged or observation.engine_problem else forecast
         self._judged = forecast
         risk, verdict, reason = judge(
-            Risk(told=record.told_at_risk) if self._risk is None else self._risk,
+            Risk(told=record.told_at_risk, doubted=self._doubted),
             left_seconds=deadline_at - observation.now,
             jobs_left=0 if record.state.terminal else observation.counts.left,
             probability=None if new is None else new.probability,
@@ -103,7 +104,7 @@ class Notices:
             self._services.outbox.tell_at_risk(self._id, messages, entry)
         elif verdict is Verdict.SAFE:
             self._services.outbox.forget_risk(self._id)
-        self._risk = risk
+        self._doubted = risk.doubted
 
     def _receivers(self, record: ExperimentRecord, occasion: Occasion) -> list[str]:
         """Whom to tell of it, by URL; the empty one is the settings'."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from enum import Enum
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,7 @@ from werkzeug.wsgi import ClosingIterator
 from jqueuer_manager.api.headers import secure
 from jqueuer_manager.api.health import OPEN_REQUESTS
 from jqueuer_manager.api.problems import RETRY_AFTER_SECONDS, problem
+from jqueuer_manager.api.refusals import network_of
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -64,6 +66,8 @@ compute share one interpreter, and each that waits for it besides makes every ch
 _SET: Final = "as many as this manager takes at once (JQUEUER_MAX_OPEN_REQUESTS)"
 _SHARE: Final = {Kind.QUESTION: 1, Kind.COMMAND: 1, Kind.SUBMISSION: 8, Kind.TRANSFER: 2, Kind.LOGIN: 8}
 """What part of all open requests a kind may be: one in so many."""
+_LOGINS_OF_AN_ADDRESS: Final = 4
+"""They need no token: else one client could begin all there may be, and nobody could log in."""
 
 
 def kind_of(method: str, path: str, content_length: str) -> Kind:
@@ -88,10 +92,13 @@ class _Room:
         self._idle = at_once
         self._waiting: deque[threading.Lock] = deque()
         self.open = 0
+        self.open_from: Counter[str] = Counter()
+        """By the address, where that matters."""
 
-    def enter(self) -> threading.Lock | None:
+    def enter(self, address: str) -> threading.Lock | None:
         """Come in; a lock to wait for, if it is not this request's turn at once."""
         self.open += 1
+        self.open_from[address] += 1
         if self._idle:
             self._idle -= 1
             return None
@@ -107,9 +114,12 @@ class _Room:
         else:
             self._idle += 1
 
-    def leave(self) -> None:
+    def leave(self, address: str) -> None:
         """Go, after the turn."""
         self.open -= 1
+        self.open_from[address] -= 1
+        if not self.open_from[address]:
+            del self.open_from[address]
 
 
 class OpenRequests:
@@ -137,9 +147,11 @@ class OpenRequests:
             str(environ["REQUEST_METHOD"]), str(environ.get("PATH_INFO", "")), str(environ.get("CONTENT_LENGTH", ""))
         )
         room = self._rooms[kind]
+        address = network_of(str(environ.get("REMOTE_ADDR", ""))) if kind is Kind.LOGIN else ""
+        leave = partial(room.leave, address)
         with self._lock:
-            refusal = self._why_refused(kind)
-            turn = None if refusal else room.enter()
+            refusal = self._why_refused(kind, address)
+            turn = None if refusal else room.enter(address)
         if refusal:
             return _busy(refusal)(environ, start_response)
         environ[OPEN_REQUESTS] = self.by_kind
@@ -148,22 +160,24 @@ class OpenRequests:
         try:
             answer = self._app(environ, start_response)
         except BaseException:
-            self._end(room.end_turn, room.leave)
+            self._end(room.end_turn, leave)
             raise
         if kind is Kind.STREAM or (kind is Kind.TRANSFER and environ["REQUEST_METHOD"] == "GET"):  # sending is the work
-            return ClosingIterator(answer, lambda: self._end(room.end_turn, room.leave))
+            return ClosingIterator(answer, lambda: self._end(room.end_turn, leave))
         self._end(room.end_turn)
-        return ClosingIterator(answer, lambda: self._end(room.leave))
+        return ClosingIterator(answer, lambda: self._end(leave))
 
     def _end(self, *steps: Callable[[], None]) -> None:
         with self._lock:
             for step in steps:
                 step()
 
-    def _why_refused(self, kind: Kind) -> str:
+    def _why_refused(self, kind: Kind, address: str) -> str:
         if kind is Kind.STREAM:
             full = self._rooms[kind].open >= MOST_STREAMS
             return f"{MOST_STREAMS} {kind.value} are open, as many as this manager takes at once" if full else ""
+        if kind is Kind.LOGIN and self._rooms[kind].open_from[address] >= _LOGINS_OF_AN_ADDRESS:
+            return f"{_LOGINS_OF_AN_ADDRESS} logins from {address} are open, as many as may come from one address"
         if sum(room.open for other, room in self._rooms.items() if other is not Kind.STREAM) >= self._limit:
             return f"{self._limit} requests are open, {_SET}"
         most = self._limit // _SHARE[kind]

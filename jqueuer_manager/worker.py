@@ -109,7 +109,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
 
     def handle_request(self, req: Any, conn: Any) -> Any:
         """Answer a request whose head has come; its body may take longer."""
-        conn.sock.hurry(math.inf)
+        conn.sock.begin_body()
         return super().handle_request(req, conn)
 
 
@@ -135,9 +135,14 @@ class _Patient:
         """What comes next is the head of a request."""
         self._until = None
 
+    def begin_body(self) -> None:
+        """What comes next is the body of a request, as slowly as it likes."""
+        self._until = math.inf
+
     def hurry(self, seconds: float) -> None:
-        """Read for no longer than so many seconds from now on."""
-        self._until = time.monotonic() + seconds
+        """Read for no longer than so many seconds from now on; who has less already is given no more."""
+        until = time.monotonic() + seconds
+        self._until = until if self._until is None else min(self._until, until)
 
     def setblocking(self: Any, flag: bool) -> None:
         if self.fileno() >= 0:  # gunicorn closes what is closed already

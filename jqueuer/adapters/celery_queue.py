@@ -32,7 +32,7 @@ _CONFIRM_SECONDS: Final = 10.0
 """A broker short of memory or disk holds publishers up; the control loop has other things to do."""
 
 _BATCH: Final = 100
-"""Messages that Redis is sent at once; where a batch breaks off all of it is published again."""
+"""Messages that Redis is sent at once; where a batch breaks off all of it is published again. AMQP confirms each."""
 
 _RECONNECT_SECONDS: Final = 0.2
 _LONGEST_RECONNECT_SECONDS: Final = 3.0
@@ -128,14 +128,15 @@ class CeleryJobQueue:
         queue, ids, count = self._queue(experiment_id), list(job_ids), 0
         # RabbitMQ hands out the highest priority first, kombu on Redis the lowest.
         priority = int(again if _is_amqp(self._broker_url) else not again)
+        most = 1 if _is_amqp(self._broker_url) else _BATCH
 
         def publish_rest(connection: Any) -> None:
             nonlocal count
             with _channel(connection) as channel:
                 queue(channel).declare()
                 producer: Any = self._app.amqp.Producer(channel, auto_declare=False)
-                while batch := ids[count : count + _BATCH]:
-                    with _each_its_own_error(), producer.batch(max_size=_BATCH):
+                while batch := ids[count : count + most]:
+                    with _each_its_own_error(), producer.batch(max_size=most):
                         for job_id in batch:
                             body, headers = compose(self._signer, experiment_id, job_id)
                             producer.publish(

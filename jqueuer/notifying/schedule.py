@@ -1,7 +1,8 @@
 """When a message that its receiver did not take is tried again: after 5 s, then twice as long, up to an hour.
 
-For a day; then it is given up. Jitter keeps messages that failed together from being tried together: it follows from
-the message's id, so nothing random is asked here.
+For a day, and ten times at least: a manager that was away longer has not tried. Then it is given up. Jitter keeps
+messages that failed together from being tried together: it follows from the message's id, so nothing random is asked
+here.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final
 FIRST_SECONDS: Final = 5.0
 LONGEST_SECONDS: Final = 3600.0
 GIVE_UP_SECONDS: Final = 86_400.0
+LEAST_TRIES: Final = 10
 _JITTER: Final = 0.25
 """A pause is up to so much longer, as a part of it."""
 _DOUBLINGS: Final = 10
@@ -25,7 +27,7 @@ def next_try_at(message_id: str, tries: int, first_at: float, now: float) -> flo
     """
     pause = FIRST_SECONDS * 2 ** min(max(tries, 1) - 1, _DOUBLINGS) * (1 + _JITTER * _share(message_id, tries))
     moment = now + min(pause, LONGEST_SECONDS)
-    return moment if moment <= first_at + GIVE_UP_SECONDS else None
+    return moment if tries < LEAST_TRIES or moment <= first_at + GIVE_UP_SECONDS else None
 
 
 def _share(message_id: str, tries: int) -> float:

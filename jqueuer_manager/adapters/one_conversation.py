@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +38,7 @@ def post(
     """The status and the body of the answer, or a byte more of it than ``most_bytes``; :class:`NoAnswerError`.
 
     With 0 nothing of the body is read, or waited for. Redirects are answers. It takes ``timeout_seconds`` at most.
+    Looking up the name can take longer, because nothing can interrupt it; nobody is connected to after that.
     Whom ``ca_file`` vouches for is trusted as well as whom everybody trusts.
     """
     adapter, session = _OneConversation(ca_file), requests.Session()
@@ -76,7 +79,7 @@ def _body_of(response: requests.Response, most_bytes: int) -> bytes:
 
 
 class _OneConversation(HTTPAdapter):
-    """Knows its connections, so that they can be ended: a socket's own time-out begins anew with each byte it gets."""
+    """Knows its sockets, so that they can be ended: a socket's own time-out begins anew with each byte it gets."""
 
     def __init__(self, ca_file: Path | None) -> None:
         self._trusting = create_urllib3_context()
@@ -88,13 +91,15 @@ class _OneConversation(HTTPAdapter):
         """Called by the constructor of the base class."""
         super().init_poolmanager(*args, **options, ssl_context=self._trusting)
         self.too_late = threading.Event()
-        self._connections: list[HTTPConnection] = []
+        self._deadline = math.inf
         self._sockets: list[socket.socket] = []
+        """Duplicates: TLS takes the descriptor from the socket it is given."""
         self.poolmanager.pool_classes_by_scheme = self._pool_classes()
 
     @contextlib.contextmanager
     def ended_after(self, seconds: float) -> Iterator[None]:
         """Within, the conversation lasts so long at most."""
+        self._deadline = time.monotonic() + seconds
         timer = threading.Timer(seconds, self._end)
         timer.daemon = True
         timer.start()
@@ -102,25 +107,59 @@ class _OneConversation(HTTPAdapter):
             yield
         finally:
             timer.cancel()
+            timer.join()
+            for sock in self._sockets:
+                sock.close()
 
     def _end(self) -> None:
         self.too_late.set()
-        under_way = (one.sock for one in self._connections if one.sock is not None)
-        for sock in (*self._sockets, *under_way):
+        for sock in tuple(self._sockets):
             with contextlib.suppress(OSError):
-                socket.socket.shutdown(sock, socket.SHUT_RDWR)  # of TLS, too, what is below it
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def _left(self) -> float:
+        """Seconds; :class:`TimeoutError` if there are none."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            self.too_late.set()
+        if self.too_late.is_set():
+            raise TimeoutError
+        return left
+
+    def _connect(self, connection: HTTPConnection) -> socket.socket:
+        """The first of the name's addresses that takes us; each but the last has half of what is left of the time."""
+        failure = OSError("the name has no address")
+        found = socket.getaddrinfo(connection._dns_host, connection.port, type=socket.SOCK_STREAM)
+        for still, (family, kind, protocol, _, address) in zip(reversed(range(len(found))), found, strict=True):
+            left = self._left()
+            try:
+                sock = socket.socket(family, kind, protocol)
+            except OSError as error:  # this machine speaks no such protocol
+                failure = error
+                continue
+            try:
+                for option in connection.socket_options or ():
+                    sock.setsockopt(*option)
+                sock.settimeout(left / 2 if still else left)
+                sock.connect(address)
+                self._sockets.append(sock.dup())
+                self._left()  # whoever was too late to end it finds out here
+            except OSError as error:
+                sock.close()
+                failure = error
+                continue
+            sock.settimeout(connection.timeout)
+            return sock
+        self._left()
+        raise failure
 
     def _pool_classes(self) -> dict[str, type[HTTPConnectionPool]]:
-        """By scheme, pools whose connections are written down."""
-        connections, sockets, too_late = self._connections, self._sockets, self.too_late
+        """By scheme, pools whose connections are made by us."""
+        connect = self._connect
 
         class Known(HTTPConnection):
-            def connect(self) -> None:
-                connections.append(self)
-                super().connect()
-                sockets.append(self.sock)  # a connection forgets it once the answer has begun
-                if too_late.is_set():
-                    raise TimeoutError
+            def _new_conn(self) -> socket.socket:
+                return connect(self)
 
         class KnownEncrypted(Known, HTTPSConnection):
             pass

@@ -17,6 +17,8 @@ from jqueuer.settings import Settings
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _SLASHES: Final = re.compile(r"[/\\]")
 _ANY: Final = "*"
+_MOST_QUOTINGS: Final = 9
+"""What is quoted more often, nobody means well with."""
 
 
 def url_allowed(url: str, patterns: Sequence[str]) -> bool:
@@ -37,10 +39,18 @@ def url_allowed(url: str, patterns: Sequence[str]) -> bool:
         return True
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     where = host if port in (None, _DEFAULT_PORTS[parts.scheme]) else f"{host}:{port}"
-    leads_out = ".." in _SLASHES.split(unquote(parts.path))
-    return not leads_out and any(
+    return not _leads_out(parts.path) and any(
         fnmatchcase(f"{parts.scheme}://{where}{prepared.path_url}", pattern) for pattern in patterns
     )
+
+
+def _leads_out(path: str) -> bool:
+    """Whether some server may take it for a way up: many unquote it, some twice, and some drop what follows a ``;``."""
+    for _ in range(_MOST_QUOTINGS):
+        quoted, path = path, unquote(path)
+        if path == quoted:
+            return any(segment.partition(";")[0] == ".." for segment in _SLASHES.split(path))
+    return True
 
 
 def refused_urls(description: Experiment, settings: Settings) -> list[str]:

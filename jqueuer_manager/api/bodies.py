@@ -76,11 +76,11 @@ class Body(io.RawIOBase):
         return TooLargeError(f"the request body is larger than {format_size(self._limit_bytes)}, the limit here")
 
 
-def read_json(limit_bytes: int) -> bytes:
-    """The body of a request that must be JSON."""
+def read_json(limit_bytes: int, *, seconds: float = SMALL_SECONDS) -> bytes:
+    """The body of a request that must be JSON; a small one has so many seconds to come."""
     require_media_type(frozenset({"application/json"}))
     if limit_bytes <= SMALL_BYTES:
-        _hurry(request.environ, SMALL_SECONDS)
+        _hurry(request.environ, seconds)
     return Body(request, limit_bytes).buffered().read()
 
 

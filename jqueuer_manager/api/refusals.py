@@ -30,7 +30,7 @@ class RefusedLogins:
 
     def add(self, address: str) -> float:
         """Count another one; how many seconds the address has to wait, 0 while it has shown few."""
-        place, now = _network_of(address), self._clock()
+        place, now = network_of(address), self._clock()
         with self._lock:
             self.total += 1
             began_at, count = self._seen.get(place, (now, 0))
@@ -43,7 +43,8 @@ class RefusedLogins:
         return began_at + WINDOW_SECONDS - now if count >= self._most else 0.0
 
 
-def _network_of(address: str) -> str:
+def network_of(address: str) -> str:
+    """What counts as one address: an IPv4 address itself, an IPv6 address's network."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:  # a socket's peer without an address

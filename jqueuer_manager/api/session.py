@@ -17,6 +17,8 @@ from jqueuer_manager.api.parameters import PREFIX
 from jqueuer_manager.api.problems import documented, faults_of
 
 _MAX_BODY_BYTES: Final = 4096
+_BODY_SECONDS: Final = 3.0
+"""Until a login has come, which anybody may begin: not long, as others wait for their turn meanwhile."""
 
 
 class Credentials(BaseModel):
@@ -48,7 +50,7 @@ def blueprint(gate: Gate) -> APIBlueprint:
     def log_in() -> Response:
         """Open a session for a browser that shows a token: its pages' requests carry a cookie from then on."""
         try:
-            credentials = Credentials.model_validate_json(read_json(_MAX_BODY_BYTES))
+            credentials = Credentials.model_validate_json(read_json(_MAX_BODY_BYTES, seconds=_BODY_SECONDS))
         except ValidationError as error:
             raise DescriptionError(faults_of(error)) from None
         session = gate.open_session(credentials.token)

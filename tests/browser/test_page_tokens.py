@@ -12,6 +12,13 @@ from tests.browser.chromium import Browser, Theme
 from tests.embedded.running import System
 
 ADD = "main .title-row button"
+HOLD = """
+const send = window.fetch;
+window.fetch = (address, options) => options?.method === "POST"
+  ? new Promise((go) => { window.goOn = go; }).then(() => send(address, options))
+  : send(address, options);
+"""
+"""What the page sends to the manager waits until it is told to go on."""
 
 
 def role_of(system: System, token: str) -> str | None:
@@ -29,6 +36,17 @@ def add(browser: Browser, name: str, *, expires: str = "") -> str:
     browser.fill("#token-note", "for the night run")
     browser.click("dialog button[type=submit]", "Add")
     return str(browser.find("#new-token").get_attribute("value"))
+
+
+def begin_to_add(browser: Browser, name: str) -> None:
+    """Add a token, and have the manager's answer not come yet."""
+    browser.open("/tokens")
+    browser.find(ADD)
+    browser.driver.execute_script(HOLD)
+    browser.click(ADD, "Add a token")
+    browser.fill("#token-name", name)
+    browser.click("dialog button[type=submit]", "Add")
+    browser.wait(lambda: browser.driver.execute_script("return Boolean(window.goOn)"), "it is on its way")
 
 
 def test_a_token_is_made_shown_once_and_copied(browser: Browser, system: System) -> None:
@@ -115,6 +133,33 @@ def test_the_keyboard_is_enough_to_make_a_token(browser: Browser, system: System
     browser.find("#token-name").send_keys("erin" + Keys.TAB + "v" + Keys.TAB + "1h" + Keys.ENTER)
     token = browser.find("#new-token").get_attribute("value")
     assert role_of(system, str(token)) == "viewer"
+
+
+def test_while_a_token_is_made_there_is_no_way_back(browser: Browser, system: System) -> None:
+    begin_to_add(browser, "heidi")
+    browser.wait(lambda: not browser.find("dialog button", "Back").is_enabled(), "Back is no way")
+    browser.find("#token-name").send_keys(Keys.ESCAPE)
+    assert browser.find("dialog[open] #token-name").is_displayed()
+
+    browser.driver.execute_script("window.goOn()")
+    assert role_of(system, str(browser.find("#new-token").get_attribute("value"))) == "submitter"
+
+
+def test_a_token_whose_question_has_gone_is_shown_at_once_and_only_then(browser: Browser, system: System) -> None:
+    """Browsers close a dialog that does not want to, if they are asked twice."""
+    begin_to_add(browser, "ivan")
+    browser.driver.execute_script("document.querySelector('dialog').close()")
+    browser.wait(lambda: not browser.driver.find_elements("css selector", "dialog"), "the question has gone")
+    browser.click(ADD, "Add a token")
+    browser.find("#token-name")
+
+    browser.driver.execute_script("window.goOn()")
+    token = browser.find("#new-token").get_attribute("value")
+    assert role_of(system, str(token)) == "submitter"
+    browser.see("The token of ivan", "dialog:modal:has(#new-token)")
+    browser.click("dialog button", "Done")
+    browser.click("dialog button", "Back")
+    browser.wait(lambda: not browser.driver.find_elements("css selector", "dialog"), "nothing is asked or shown")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from jqueuer.adapters.redis_store import RedisExperimentStore, RedisOutbox
 from jqueuer.adapters.redis_store.connection import StoreClient
@@ -214,6 +215,54 @@ def test_what_points_to_no_message_is_cleared_away(outbox: RedisOutbox, client: 
     client.zadd("jq:outbox", {"gone msg_1 https://hooks.example": 1.0})
     assert outbox.due(ALWAYS, busy=(), limit=9) == []
     assert not client.exists("jq:outbox")
+
+
+@pytest.fixture
+def strange(store: RedisExperimentStore, outbox: RedisOutbox, client: StoreClient) -> str:
+    """The field of a message that a newer version wrote; its receiver has another one that can be read."""
+    begun(store, "strange")
+    store.move("strange", [RUNNING], FAILED, messages=[message("strange")])
+    (found,) = outbox.due(ALWAYS, busy=(), limit=9)
+    line = client.hget("jq:x:strange:outbox", found.id) or ""
+    client.hset("jq:x:strange:outbox", found.id, line.replace('"attempts":2', '"attempts":2,"unheard":1'))
+    begun(store)
+    store.move("sweep", [RUNNING], FAILED, messages=[message()])
+    return found.id
+
+
+def test_a_message_that_cannot_be_read_holds_up_no_other(
+    outbox: RedisOutbox, client: StoreClient, strange: str
+) -> None:
+    client.hset("jq:x:odd:outbox", "msg_2", "nonsense")
+    client.zadd("jq:outbox", {"odd msg_2 https://other.example": 1.0, "no-place": 1.0})
+    with capture_logs() as logged:
+        assert outbox.due(ALWAYS, busy=(), limit=9) == []
+    assert [one["log_level"] for one in logged] == ["error"] * 3
+    (found,) = outbox.due(ALWAYS, busy=(), limit=9)
+    assert found.experiment_id == "sweep"
+    assert client.zcard("jq:outbox") == 1
+    assert client.hexists("jq:x:strange:outbox", strange), "a version that can read it may come"
+
+
+@pytest.mark.usefixtures("strange")
+def test_an_experiment_whose_message_cannot_be_read_can_be_deleted(
+    store: RedisExperimentStore, outbox: RedisOutbox, client: StoreClient
+) -> None:
+    store.delete("strange")
+    assert not client.exists("jq:x:strange:outbox")
+    assert client.zcard("jq:outbox") == 1
+    assert [one.experiment_id for one in outbox.due(ALWAYS, busy=(), limit=9)] == ["sweep"]
+
+
+def test_a_message_that_cannot_be_read_does_not_prevent_a_restore(client: StoreClient, tmp_path: Path) -> None:
+    world, outbox = World(client, tmp_path), RedisOutbox(client)
+    world.begin("ended", 1)
+    world.experiments.move("ended", [RUNNING], FAILED, messages=[message("ended")])
+    client.hset("jq:x:ended:outbox", "msg_2", "1.0 0 {}")
+    before = outbox.due(ALWAYS, busy=(), limit=9)
+    world.back_up_and_restore()
+    assert outbox.due(ALWAYS, busy=(), limit=9) == before
+    assert client.hget("jq:x:ended:outbox", "msg_2") == "1.0 0 {}"
 
 
 def test_messages_that_wait_and_risks_that_were_told_survive_a_backup(client: StoreClient, tmp_path: Path) -> None:

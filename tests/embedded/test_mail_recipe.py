@@ -14,6 +14,7 @@ import pytest
 import requests
 
 from jqueuer.notifying import headers, new_message, new_secret
+from tests.bad_input.raw import Target
 from tests.contract.test_outbox import FACTS
 from tests.embedded.mail_server import mail_server
 from tests.embedded.running import System
@@ -92,6 +93,14 @@ def test_what_we_did_not_sign_or_sent_long_ago_is_refused_and_what_comes_twice_i
         assert post.mails == []
         assert statuses(url, [good, good, webhook(secret_file)]) == [204] * 3
     assert [mail["Subject"] for mail in post.mails] == ["größer: accomplished"] * 2
+
+
+@pytest.mark.parametrize("length", [-1, 100_001])
+def test_what_says_no_length_that_a_webhook_has_is_refused_unread(secret_file: Path, length: int) -> None:
+    with recipe(secret_file) as url:
+        host, port = url.removeprefix("http://").split(":")
+        answer = Target((host, int(port)), {}).ask(f"POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n".encode())
+    assert answer.status == 400
 
 
 def test_while_the_mail_server_is_away_we_are_asked_to_come_again(secret_file: Path) -> None:

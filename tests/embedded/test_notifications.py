@@ -12,6 +12,12 @@ from typing import Any
 import pytest
 
 from jqueuer.client import ClientError
+from jqueuer.controller import Forecast, Observation
+from jqueuer.model import Experiment, Notify
+from jqueuer.records import Counts, ExperimentRecord
+from jqueuer.states import ExperimentState
+from jqueuer_manager.notices import Notices
+from jqueuer_manager.services import Services
 from tests.embedded.api_manager import Manager
 from tests.embedded.running import System
 from tests.embedded.tls_parts import free_port
@@ -165,6 +171,33 @@ def test_what_nobody_took_before_everything_stopped_is_told_at_the_next_start_an
         told = Counter(receiver.types())
         assert told == {"experiment.deadline_at_risk": 1, "experiment.accomplished": 1}
         assert all(one.is_genuine(key) for one in receiver.received)
+
+
+def test_a_risk_is_told_though_another_manager_told_the_one_before(services: Services) -> None:
+    """One tells and dies; the other, which looked all the time, sees it safe and then at risk again."""
+    store, outbox = services.experiments, services.outbox
+    store.create(
+        ExperimentRecord(
+            id="sweep",
+            description=Experiment(notify=Notify(url="https://hooks.example/")),
+            state=ExperimentState.RECEIVING,
+            created_at=store.now(),
+            deadline_at=store.now() + 3600,
+        )
+    )
+    store.accept("sweep")
+    first, second = Notices(services, "sweep"), Notices(services, "sweep")
+
+    def look(notices: Notices, probability: float) -> None:
+        seen = Observation(now=store.now(), record=store.get("sweep"), counts=Counts(queued=5))
+        forecast = Forecast(finish_at=1, p80_at=1, p95_at=1, probability=probability, containers=1, basis="")
+        notices.saw(seen, lambda: forecast)
+
+    for notices, probability in [(second, 0.99), *[(first, 0.5)] * 3, (second, 0.99), *[(second, 0.5)] * 4]:
+        look(notices, probability)
+    assert len([one for one in store.decisions("sweep") if "deadline at risk" in one.reason]) == 2
+    (waiting,) = outbox.due(1e12, busy=(), limit=9)
+    assert waiting.occasion == "at-risk"
 
 
 @pytest.mark.parametrize(

@@ -20,16 +20,23 @@ LIMIT = 32
 AT_ONCE = 16
 """Commands that are worked on at the same time."""
 SUBMISSIONS = LOGINS = 4
-"""An eighth of the limit."""
+"""An eighth of the limit; so many logins may come from one address, however high the limit."""
+ELSEWHERE = "127.0.0.2"
+"""Another address of this machine; the others come from the first."""
 
 Begin = Callable[..., socket.socket]
 
 
 @pytest.fixture
+def limit() -> int:
+    return LIMIT
+
+
+@pytest.fixture
 def manager(
-    client: StoreClient, valkey: ValkeyServer, state_dir: Path, eventually: Callable[..., None]
+    client: StoreClient, valkey: ValkeyServer, state_dir: Path, eventually: Callable[..., None], limit: int
 ) -> Iterator[OwnManager]:
-    settings = {"store_url": valkey.store_url, "broker_url": valkey.broker_url, "max_open_requests": str(LIMIT)}
+    settings = {"store_url": valkey.store_url, "broker_url": valkey.broker_url, "max_open_requests": str(limit)}
     with own_manager(state_dir, eventually, **settings) as started:
         eventually(lambda: get(started, "/readyz").ok, 30)
         yield started
@@ -40,8 +47,10 @@ def begin(manager: OwnManager) -> Iterator[Begin]:
     """Begin a request and leave it open: of its body nothing is sent but what has been."""
     with ExitStack() as stack:
 
-        def begun(method: str, path: str, kind: str, body: bytes = b"{") -> socket.socket:
-            connection = stack.enter_context(socket.create_connection(manager.address, timeout=60))
+        def begun(method: str, path: str, kind: str, body: bytes = b"{", address: str = "127.0.0.1") -> socket.socket:
+            connection = stack.enter_context(
+                socket.create_connection(manager.address, timeout=60, source_address=(address, 0))
+            )
             head = f"{method} {path} HTTP/1.1\r\nHost: m\r\nContent-Type: {kind}\r\nContent-Length: 1000\r\n\r\n"
             connection.sendall(head.encode() + body)
             return connection
@@ -70,6 +79,10 @@ def busy(answer: requests.Response, words: str) -> bool:
 
 def a_change(begin: Begin) -> socket.socket:
     return begin("PATCH", "/api/v1/experiments/nobody", "application/json")
+
+
+def a_login(begin: Begin, **more: str) -> socket.socket:
+    return begin("POST", "/api/v1/session", "application/json", **more)
 
 
 def a_submission(begin: Begin) -> socket.socket:
@@ -164,13 +177,33 @@ def test_who_was_refused_is_told_so_before_its_body_has_come_and_keeps_nobody_wa
 
 def test_logins_that_are_never_finished_keep_no_question_waiting(manager: OwnManager, begin: Begin) -> None:
     """Of them alone a body is read before anybody knows whose it is."""
-    begun = [begin("POST", "/api/v1/session", "application/json") for _ in range(AT_ONCE)]
+    begun = [a_login(begin) for _ in range(AT_ONCE)]
     assert get(manager).status_code == 200
     for connection in begun:
         connection.sendall(b" " * 999)
     answers = [connection.recv(12) for connection in begun]
     assert set(answers) == {b"HTTP/1.1 422", b"HTTP/1.1 503"}  # "{   …" is no JSON
     assert answers.count(b"HTTP/1.1 422") == LOGINS
+
+
+@pytest.mark.parametrize("limit", [2 * LIMIT])
+def test_who_begins_many_logins_keeps_nobody_elsewhere_from_logging_in(manager: OwnManager, begin: Begin) -> None:
+    begun = [a_login(begin) for _ in range(LOGINS + 1)]
+    refused = select.select(begun, [], [], 60)[0][0]
+    other = a_login(begin, address=ELSEWHERE)
+    other.sendall(b" " * 999)
+    assert other.recv(12) == b"HTTP/1.1 422"
+
+    answer = refused.makefile("rb")
+    assert answer.readline() == b"HTTP/1.1 503 SERVICE UNAVAILABLE\r\n"
+    assert b"4 logins from 127.0.0.1 are open, as many as may come from one address" in answer.read()
+
+
+def test_a_login_has_less_time_to_come_than_other_commands(manager: OwnManager, begin: Begin) -> None:
+    """Nobody can hold a place among the logins by a byte now and then."""
+    change, login = a_change(begin), a_login(begin)
+    assert login.recv(12) == b"HTTP/1.1 400"
+    assert select.select([change], [], [], 0)[0] == []
 
 
 def test_connections_that_their_clients_do_not_end_hold_nobody_up(manager: OwnManager) -> None:

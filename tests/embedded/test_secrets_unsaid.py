@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from jqueuer.signing import MessageSigner
 from jqueuer_manager.adapters.swarm.spec import service_spec
 from tests.embedded.own_manager import own_manager
 from tests.embedded.tls_parts import free_port
+from tests.embedded.webhook_receiver import webhook_receiver
 
 SECRET = "hunter2-and-more"
 EVERY_SECRET: dict[str, Any] = {
@@ -114,3 +117,22 @@ def test_a_store_that_does_not_let_us_in_is_reported_without_the_password(
                 ask()
             said += str(told.value)
     assert SECRET not in said
+
+
+TELLING = """
+import sys
+from jqueuer.logs import configure_logging
+from jqueuer_manager.adapters.one_conversation import post
+configure_logging()
+print(post(sys.argv[1], b"{}", {}, timeout_seconds=20, most_bytes=0))
+"""
+
+
+def test_an_answer_that_is_no_http_brings_neither_the_url_nor_itself_into_the_logs() -> None:
+    def badly(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b'HTTP/1.1 204 No Content\r\nno colon here\r\n{"event": "forged"}\r\n\r\n')
+
+    with webhook_receiver() as receiver:
+        receiver.answer = badly
+        told = subprocess.run([sys.executable, "-c", TELLING, receiver.url], capture_output=True, text=True, timeout=60)
+    assert (told.stdout, told.stderr) == ("(204, b'')\n", "")

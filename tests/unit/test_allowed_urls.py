@@ -27,6 +27,7 @@ SIGNING = SecretStr(new_secret())
         ("http://10.0.0.[12]/*", "http://10.0.0.2:80/"),
         ("http://[[]::1]:9000/*", "http://[::1]:9000/x"),
         ("https://hooks.example/a/*", "https://hooks.example/a/b..c"),
+        ("https://hooks.example/a/*", "https://hooks.example/a/100%2525;x=.."),
     ],
 )
 def test_a_pattern_matches_what_would_be_requested(pattern: str, url: str) -> None:
@@ -48,6 +49,12 @@ def test_a_pattern_matches_what_would_be_requested(pattern: str, url: str) -> No
         ("https://hooks.example/a/*", "https://hooks.example/a/%2e%2e/b"),
         ("https://hooks.example/a/*", "https://hooks.example/a/..%2fb"),
         ("https://hooks.example/a/*", "https://hooks.example/a/..\\b"),
+        ("https://hooks.example/a/*", "https://hooks.example/a/..;/b"),
+        ("https://hooks.example/a/*", "https://hooks.example/a/..;x=1/b"),
+        ("https://hooks.example/a/*", "https://hooks.example/a/x;..%2f../b"),
+        ("https://hooks.example/a/*", "https://hooks.example/a/%2e%2e%3b/b"),
+        ("https://hooks.example/a/*", "https://hooks.example/a/%252e%252e/b"),
+        ("https://hooks.example/a/*", f"https://hooks.example/a/%{'25' * 1000}41"),
         ("*", "https://user:password@hooks.example/"),
         ("*", "ftp://hooks.example/"),
         ("*", "file:///etc/passwd"),

@@ -62,6 +62,14 @@ def test_it_is_told_again_after_it_was_clearly_safe() -> None:
     ]
 
 
+def test_a_risk_that_another_manager_told_is_forgotten_and_the_next_one_told() -> None:
+    assert told([SAFE] + [0.1] * IN_A_ROW, risk=Risk(told=True)) == [
+        Verdict.SAFE,
+        *[Verdict.NOTHING] * (IN_A_ROW - 1),
+        Verdict.TELL,
+    ]
+
+
 @given(
     st.lists(st.none() | st.floats(0, 1), max_size=60),
     st.floats(0.5, 0.999),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import math
 import socket
 import ssl
 import threading
@@ -59,9 +58,20 @@ def test_a_head_that_comes_byte_by_byte_is_given_up_and_a_body_is_not(
     ours.begin_head()
     with pytest.raises(ConnectionResetError):
         trickle(10_000)
-    ours.hurry(math.inf)
+    ours.begin_body()
     ours.recv(1000)
     trickle(100)
+
+
+def test_who_had_little_time_is_given_no_more_of_it_by_who_would_wait_longer(pair: Pair) -> None:
+    ours, client = pair
+    assert isinstance(ours, worker._PatientSocket)
+    ours.begin_body()
+    ours.hurry(0)
+    ours.hurry(60)
+    client.sendall(b"x")
+    with pytest.raises(ConnectionResetError):
+        ours.recv(1)
 
 
 def test_an_answer_that_nobody_takes_is_given_up(pair: Pair) -> None:

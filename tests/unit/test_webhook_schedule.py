@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jqueuer.notifying import GIVE_UP_SECONDS, next_try_at
-from jqueuer.notifying.schedule import FIRST_SECONDS, LONGEST_SECONDS
+from jqueuer.notifying.schedule import FIRST_SECONDS, LEAST_TRIES, LONGEST_SECONDS
 
 ids = st.from_regex(r"msg_[0-9a-f]{24}", fullmatch=True)
 BEGIN = 1_800_000_000.0
@@ -47,8 +47,11 @@ def test_messages_that_failed_together_are_not_tried_together(message_ids: set[s
 
 
 @given(ids)
-def test_after_a_long_silence_of_ours_it_is_given_up_at_the_first_failure(message_id: str) -> None:
-    assert next_try_at(message_id, 1, BEGIN, BEGIN + GIVE_UP_SECONDS) is None
+def test_after_a_long_silence_of_ours_it_is_tried_ten_times_before_it_is_given_up(message_id: str) -> None:
+    late = BEGIN + 3 * GIVE_UP_SECONDS
+    for tries in range(1, LEAST_TRIES):
+        assert (next_try_at(message_id, tries, BEGIN, late) or 0.0) >= late + FIRST_SECONDS
+    assert next_try_at(message_id, LEAST_TRIES, BEGIN, late) is None
 
 
 @given(ids)

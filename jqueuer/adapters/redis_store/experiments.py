@@ -11,7 +11,7 @@ from typing import Final
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.experiment_scripts import ACCEPT, AMEND, FORGET_KEY, MOVE_EXPERIMENT, SETTLE
 from jqueuer.adapters.redis_store.history import History
-from jqueuer.adapters.redis_store.outbox_scripts import DUE, arguments_of, message_in, place_of
+from jqueuer.adapters.redis_store.outbox_scripts import DUE, arguments_of
 from jqueuer.errors import NotFoundError
 from jqueuer.model import ContainerLimits, Experiment
 from jqueuer.notifying import Message
@@ -232,7 +232,9 @@ class RedisExperimentStore:
             self._client.unlink(*(f"{base}:job:{job_id}" for job_id in ids))
         suffixes = ["order", "leases", "due", "busy", "journal", "containers", "draining", "queued", "running"]
         suffixes += ["accomplished", "failed", "cancelled", "busy_since", "measured", "history", "spans", "outbox"]
-        waiting = [place_of(message_in(entry)) for entry in self._client.hvals(f"{base}:outbox")]
+        waiting: list[str] = []
+        if self._client.exists(f"{base}:outbox"):  # perhaps with messages that this version cannot read
+            waiting = [place for place, _ in self._client.zscan_iter(DUE, f"{experiment_id} *", count=_DELETE_BATCH)]
         lanes = [f"{lane}:{suffix}" for lane in (base, f"{base}:post") for suffix in suffixes]
         with self._client.pipeline() as batch:
             batch.unlink(*lanes, f"{base}:post:job:@post", base)

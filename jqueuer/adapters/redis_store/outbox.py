@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 from typing import Final
 
+import structlog
+
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.experiments import experiment_key
 from jqueuer.adapters.redis_store.outbox_scripts import (
@@ -21,6 +23,8 @@ from jqueuer.notifying import Message
 from jqueuer.records import JournalEntry
 
 _PAGE: Final = 500
+
+log = structlog.get_logger()
 
 
 class RedisOutbox:
@@ -57,13 +61,20 @@ class RedisOutbox:
         return [message for message in found if message is not None]
 
     def _message_at(self, place: str) -> Message | None:
-        """The message of a place; one whose message went with its experiment, or with a backup, is cleared."""
-        experiment_id, message_id, _ = place.split(" ")
-        entry = self._client.hget(f"{experiment_key(experiment_id)}:outbox", message_id)
-        if entry is None:
-            self._client.zrem(DUE, place)
-            return None
-        return message_in(entry)
+        """The message of a place; one whose message went with its experiment, or with a backup, is cleared.
+
+        So is one whose message cannot be read, or it would hold up all others for ever.
+        """
+        try:
+            experiment_id, message_id, _ = place.split(" ")
+            entry = self._client.hget(f"{experiment_key(experiment_id)}:outbox", message_id)
+            if entry is not None:
+                return message_in(entry)
+        except ValueError as error:  # did a newer version write it?
+            problem = type(error).__name__  # its words would show the URL
+            log.error("a message that is due cannot be read, and is not sent", place=place, problem=problem)
+        self._client.zrem(DUE, place)
+        return None
 
     def postpone(self, message: Message, until: float, entry: JournalEntry | None = None) -> None:
         """Try again then."""

@@ -79,6 +79,6 @@ def place_of(message: Message) -> str:
 
 
 def message_in(entry: str) -> Message:
-    """The message that stands in the outbox."""
+    """The message that stands in the outbox; :class:`ValueError` where this version cannot read it."""
     at, tries, text = entry.split(" ", 2)
     return Message.model_validate_json(text).model_copy(update={"at": float(at), "tries": int(tries)})

@@ -6,6 +6,7 @@ An experiment stays unseen, as one that is being received, until :func:`publish`
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 from jqueuer.adapters.redis_store.connection import StoreClient
@@ -51,9 +52,11 @@ def rebuild(client: StoreClient, experiment_id: str) -> None:
         client.hdel(base, "finished_at")
     _queue_anew(client, base, int(published or 0))
     _queue_anew(client, f"{base}:{POST_LANE}", 1)
-    if waiting := [message_in(entry) for entry in client.hvals(f"{base}:outbox")]:
-        # When each was due was perhaps read before it was put in.
-        client.zadd(DUE, {place_of(message): message.at for message in waiting}, nx=True)
+    for entry in client.hvals(f"{base}:outbox"):
+        with suppress(ValueError):  # one that this version cannot read waits for one that can
+            message = message_in(entry)
+            # When it was due was perhaps read before it was put in.
+            client.zadd(DUE, {place_of(message): message.at}, nx=True)
 
 
 def publish(client: StoreClient, experiments: Sequence[str], active: Sequence[str]) -> None:

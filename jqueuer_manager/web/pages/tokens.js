@@ -18,18 +18,12 @@ export function TokensPage({ me }) {
   const [version, setVersion] = useState(0);
   const { data, error } = useAsked(me.role === "admin" ? "/tokens" : null, LOOK_SECONDS, version);
   const [adding, setAdding] = useState(false);
-  const [made, setMade] = useState(null);
+  const [made, setMade] = useState([]);
   const [removing, setRemoving] = useState(null);
-  const latest = useRef(null);
   const add = useRef(null);
   if (me.role !== "admin") return html`<h1>Users and tokens</h1><p>Only administrators see them.</p>`;
-  const close = () => {
-    setAdding(false);
-    setMade(latest.current); // shown once the question is gone: two dialogs would fight for the focus
-    latest.current = null;
-  };
   const take = (token) => {
-    latest.current = token;
+    setMade((others) => [...others, token]);
     setVersion((number) => number + 1);
   };
   const answered = (removed) => {
@@ -47,8 +41,8 @@ export function TokensPage({ me }) {
     <p class="faint small">A user is a name on tokens, and a token does what its role may. Tokens that are settings of the manager are not listed.</p>
     ${me.name === ANYBODY && html`<p class="notice">This manager lets everybody in without a token: what is made here counts once it asks for one.</p>`}
     ${data ? html`<${Table} tokens=${data.tokens} own=${me.token?.id} onRemove=${setRemoving} />` : html`<${Waiting} error=${error} />`}
-    ${adding && html`<${AddToken} onMade=${take} onClose=${close} />`}
-    ${made && html`<${NewToken} made=${made} onClose=${() => setMade(null)} />`}
+    ${adding && html`<${AddToken} onMade=${take} onClose=${() => setAdding(false)} />`}
+    ${made.length > 0 && html`<${NewToken} key=${made[0].id} made=${made[0]} onClose=${() => setMade(([, ...others]) => others)} />`}
     ${removing && html`<${RemoveToken} token=${removing} own=${removing.id === me.token?.id} onClose=${answered} />`}
   `;
 }

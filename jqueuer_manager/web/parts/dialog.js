@@ -3,7 +3,7 @@ import { html, useEffect, useId, useRef, useState } from "../ui.js";
 import { Problem } from "./problem.js";
 
 /**
- * Ask before something is done, or show something until it was seen.
+ * Ask before something is done, or show something until it was seen; while it is being done there is no way back.
  * @param {{title: string, action: string, danger?: boolean, act?: () => Promise<unknown>, onClose: () => void, children: unknown}} props
  *   `act` does it; the dialog closes when that has succeeded, and shows the error otherwise; without it there is nothing to go back from
  */
@@ -25,13 +25,14 @@ export function Dialog({ title, action, danger = false, act, onClose, children }
       setBusy(false);
     }
   };
-  return html`<dialog ref=${dialog} aria-labelledby=${heading} onClose=${onClose}>
+  const stay = (event) => busy && event.preventDefault(); // who insists gets out: browsers ask once
+  return html`<dialog ref=${dialog} aria-labelledby=${heading} onCancel=${stay} onClose=${onClose}>
     <form onSubmit=${submit}>
       <h2 id=${heading}>${title}</h2>
       ${children}
       <${Problem} error=${error} />
       <div class="buttons end">
-        ${act && html`<button type="button" onClick=${() => dialog.current.close()}>Back</button>`}
+        ${act && html`<button type="button" disabled=${busy} onClick=${() => dialog.current.close()}>Back</button>`}
         <button type="submit" class=${danger ? "danger" : "primary"} disabled=${busy}>${action}</button>
       </div>
     </form>

@@ -10,19 +10,30 @@ const ROLES = {
   admin: "changes everything, makes tokens",
 };
 
-/** @param {{onMade: (made: object) => void, onClose: () => void}} props */
+/**
+ * Ask what token is to be made.
+ * @param {{onMade: (made: object) => void, onClose: () => void}} props `onMade` takes it once the question is gone: two dialogs would fight for the focus
+ */
 export function AddToken({ onMade, onClose }) {
   const [wish, setWish] = useState({ name: "", role: "submitter", expires: "", note: "" });
+  const gone = useRef(false);
+  const made = useRef(null);
   const change = (event) => setWish({ ...wish, [event.target.name]: event.target.value });
   const act = async () => {
     const expires = wish.expires.trim();
-    onMade(await send("POST", "/tokens", { ...wish, name: wish.name.trim(), note: wish.note.trim(), expires: expires || null }));
+    made.current = await send("POST", "/tokens", { ...wish, name: wish.name.trim(), note: wish.note.trim(), expires: expires || null });
+    if (gone.current) onMade(made.current);
+  };
+  const close = () => {
+    gone.current = true;
+    onClose();
+    if (made.current) onMade(made.current);
   };
   const text = (name, words, more) => html`<div class="field">
     <label for=${`token-${name}`}>${words}</label>
     <input id=${`token-${name}`} name=${name} value=${wish[name]} onInput=${change} autocomplete="off" spellcheck="false" ...${more} />
   </div>`;
-  return html`<${Dialog} title="Add a token" action="Add" act=${act} onClose=${onClose}>
+  return html`<${Dialog} title="Add a token" action="Add" act=${act} onClose=${close}>
     ${text("name", "User", { required: true, maxlength: 64, "aria-describedby": "token-name-help" })}
     <p id="token-name-help" class="help">Who has a token already may get another one: they own the same experiments.</p>
     <div class="field">
