@@ -50,13 +50,29 @@ def test_on_a_terminal_it_is_drawn_live_until_it_ends(
 ) -> None:
     go = tmp_path_factory.mktemp("go") / "now"
     experiment_id = system.submit(FAILING.replace("GO", str(go)))
-    terminal = on_terminal("watch", experiment_id, environment=system.environment)
-    eventually(lambda: "✗ bad · attempt 1 · exit code 3" in terminal.text and "█ 1 accomplished" in terminal.text)
-    eventually(lambda: "jobs: 1 on local" in terminal.text and "│ cannot read the table" in terminal.text)
-    assert f"failing  running  {experiment_id} · of admin" in terminal.text
-    for words in ("▓ 1 running", "━", "deadline in", "requested", "1 busy", "decision", "Ctrl-C leaves"):
-        assert words in terminal.text
-    go.touch()
+    try:
+        terminal = on_terminal("watch", experiment_id, environment=system.environment)
+        for words in (
+            *(
+                "✗ bad · attempt 1 · exit code 3",
+                "│ cannot read the table",
+                f"failing  running  {experiment_id} · of admin",
+            ),
+            *(
+                "█ 1 accomplished",
+                "▓ 1 running",
+                "━",
+                "deadline in",
+                "requested",
+                "1 busy",
+                "jobs: 1 on local",
+                "decision",
+            ),
+        ):
+            eventually(lambda words=words: words in terminal.text)
+        assert "Ctrl-C leaves" in terminal.text
+    finally:
+        go.touch()
     assert terminal.ended() == 1
     end = terminal.text.rpartition("Ctrl-C leaves")[2]
     assert f"failed  failing  {experiment_id}" in end
