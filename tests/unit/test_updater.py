@@ -31,11 +31,11 @@ Wait = Callable[..., None]
 X = "sweep-aaaaaa"
 
 MANAGER = """
-trap 'while [ -e "$1" ]; do sleep 0.02; done; exit 0' TERM
+trap 'while [ -e "$1" ] && kill -0 $PPID; do sleep 0.02; done; exit 0' TERM
 : > "$2"
-while :; do sleep 0.02; done
+while kill -0 $PPID; do sleep 0.02; done
 """
-"""Takes no more jobs after SIGTERM, and ends with the one it has."""
+"""Takes no more jobs after SIGTERM, and ends with the one it has, or with the tests."""
 
 
 class Manager:
