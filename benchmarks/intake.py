@@ -19,6 +19,7 @@ import requests
 
 from jqueuer.client import Client
 from jqueuer.embedded import Embedded
+from tests.processes import descendants
 
 JOBS = int(os.environ.get("BENCH_JOBS", "100000"))
 HEAD = {"name": "intake", "containers": {"min": 0, "max": 1}, "policy": {"name": "fixed", "containers": 0}}
@@ -52,6 +53,11 @@ def measure(submit: Callable[[Client], str]) -> dict[str, float]:
         Embedded(Path(directory)) as system,
         Client(system.url, token=system.token, timeout=86_400) as api,
     ):
+        first = str(
+            api.submit_bytes(json.dumps({**HEAD, "jobs": [{"command": ["true"]}]}).encode(), "application/json")["id"]
+        )
+        while queue_length(system, first) < 1:  # until then its processes are still loading what they need
+            time.sleep(0.2)
         before = peak_bytes(system.pids["jqueuer_manager"])
         latencies: list[float] = []
         done = threading.Event()
@@ -95,8 +101,7 @@ def probe(url: str, latencies: list[float], done: threading.Event) -> None:
 
 def peak_bytes(manager: int) -> int:
     """Peak resident memory of the manager's processes together."""
-    children = Path(f"/proc/{manager}/task/{manager}/children").read_text().split()
-    return sum(high_water_bytes(int(pid)) for pid in (manager, *children))
+    return sum(high_water_bytes(pid) for pid in (manager, *descendants(manager)))
 
 
 def high_water_bytes(pid: int) -> int:

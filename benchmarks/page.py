@@ -21,6 +21,7 @@ from statistics import median
 from jqueuer.client import Client
 from jqueuer.embedded import Embedded
 from tests.browser.chromium import Browser, chromium, why_not
+from tests.processes import descendants
 
 JOBS = int(os.environ.get("BENCH_JOBS", "100000"))
 SECONDS = float(os.environ.get("BENCH_SECONDS", "60"))
@@ -128,9 +129,8 @@ def _share_of_a_core(manager: int) -> float:
 
 def _cpu_seconds(manager: int) -> float:
     """Of the manager's processes together."""
-    children = Path(f"/proc/{manager}/task/{manager}/children").read_text().split()
     ticks = 0
-    for pid in (str(manager), *children):
+    for pid in (manager, *descendants(manager)):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         ticks += int(fields[11]) + int(fields[12])
     return ticks / _TICKS

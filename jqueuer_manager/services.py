@@ -38,3 +38,5 @@ class Services:
     """Set when the process is about to end: who waits for something new is let go."""
     changed: threading.Event = field(default_factory=threading.Event)
     """Set after every request that may have changed something: the control loop need not wait for its next look."""
+    control_pid: Callable[[], int | None] = lambda: None
+    """The control process, while there is one."""

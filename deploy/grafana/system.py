@@ -44,13 +44,15 @@ def make() -> Json:
             ),
             graph(
                 "Manager: processor",
-                "Cores in use; it has one process",
-                (f"rate(process_cpu_seconds_total{{{_MANAGER}}}[{RATE}])", "cores"),
+                "Cores in use by each of its two processes",
+                (f"rate(process_cpu_seconds_total{{{_MANAGER}}}[{RATE}])", "API"),
+                (f"rate(jqueuer_control_process_cpu_seconds_total{{{_MANAGER}}}[{RATE}])", "control"),
             ),
             graph(
                 "Manager: memory",
-                "Resident",
-                (f"process_resident_memory_bytes{{{_MANAGER}}}", "memory"),
+                "Resident, by each of its two processes",
+                (f"process_resident_memory_bytes{{{_MANAGER}}}", "API"),
+                (f"jqueuer_control_process_resident_memory_bytes{{{_MANAGER}}}", "control"),
                 unit="bytes",
             ),
             graph(

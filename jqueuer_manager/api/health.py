@@ -32,6 +32,7 @@ def blueprint(services: Services, refused: RefusedLogins) -> APIBlueprint:
     routes = APIBlueprint("health", __name__, abp_tags=[{"name": "health"}], abp_responses=documented(422))
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
+    ProcessCollector("jqueuer_control", pid=lambda: services.control_pid() or "none", registry=registry)
     registry.register(
         ManagerCollector(
             services,

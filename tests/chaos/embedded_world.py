@@ -19,6 +19,7 @@ from tests.chaos.accounting import Hit
 from tests.chaos.running import soon
 from tests.chaos.schedule import Fault, Kind
 from tests.embedded.running import System
+from tests.processes import descendants
 
 LEASE_SECONDS: Final = 4.0
 SETTINGS: Final = {"JQUEUER_LEASE_SECONDS": f"{LEASE_SECONDS:g}s", "JQUEUER_MAX_LOST_ATTEMPTS": "1000"}
@@ -101,7 +102,7 @@ class EmbeddedWorld:
 
     def _pause_node(self, fault: Fault, experiment_id: str) -> tuple[str, Hit]:
         agent = self._system.embedded.pids["jqueuer_agent"]
-        with _stopped([agent, *_descendants(agent)]):
+        with _stopped([agent, *descendants(agent)]):
             time.sleep(_BRIEF_SECONDS)
         return _NODE, Hit(nodes=frozenset({_NODE}))
 
@@ -149,16 +150,6 @@ def _signal_all(pids: list[int], number: signal.Signals) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):  # commands come to their end at any moment
             os.kill(pid, number)
-
-
-def _descendants(pid: int) -> list[int]:
-    """All processes below this one."""
-    found: list[int] = []
-    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            for child in map(int, thread.read_text().split()):
-                found += [child, *_descendants(child)]
-    return found
 
 
 def _environment(process: Path) -> list[str]:

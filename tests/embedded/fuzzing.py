@@ -22,8 +22,8 @@ from jqueuer.client import Client
 from jqueuer.records import Attempt, LogRecord
 from jqueuer.settings import Settings
 from jqueuer.states import AttemptOutcome, ExperimentState
-from jqueuer_manager.__main__ import compose
 from jqueuer_manager.api import create_app
+from jqueuer_manager.composition import compose
 from tests.embedded.own_manager import Eventually, OwnManager, own_manager
 
 DOCUMENT: Final = "/api/v1/openapi.json"

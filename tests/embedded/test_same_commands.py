@@ -6,7 +6,6 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,10 @@ from jqueuer.controller import Commands, ControllerState, Finish, Observation, S
 from jqueuer.settings import Settings
 from jqueuer.simulation import driver
 from jqueuer_manager import shell
-from jqueuer_manager.__main__ import compose
+from jqueuer_manager.composition import compose
 from jqueuer_manager.loop import ControlLoop
 from tests.embedded.running import QUICK, System
+from tests.processes import descendants
 
 Wait = Callable[..., None]
 Looks = list[tuple[ControllerState, Observation, ControllerState, Commands]]
@@ -29,10 +29,9 @@ FORTY_JOBS = "deadline: 20s\nestimate: 600ms\ncontainers: {min: 1, max: 4}\npoli
 
 @contextmanager
 def controlled_here(system: System, looks: Looks, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The manager's process is frozen, and its control loop runs in this one, on the same store and containers."""
+    """The manager's processes are frozen, and its control loop runs in this one, on the same store and containers."""
     manager = system.embedded.pids["jqueuer_manager"]
-    workers = Path(f"/proc/{manager}/task/{manager}/children").read_text().split()
-    frozen = [manager, *map(int, workers)]
+    frozen = [manager, *descendants(manager)]
     socket = system.embedded.state_dir / "store" / "valkey.sock"
     for name, value in {**QUICK, "JQUEUER_STORE_URL": f"unix://{socket}", "JQUEUER_ENGINE": "local"}.items():
         monkeypatch.setenv(name, value)
