@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import partial
@@ -21,6 +20,8 @@ from jqueuer_manager.api.headers import secure
 from jqueuer_manager.api.health import OPEN_REQUESTS
 from jqueuer_manager.api.problems import RETRY_AFTER_SECONDS, problem
 from jqueuer_manager.api.refusals import network_of
+from jqueuer_manager.shared_answers import question_of, shared_answer
+from jqueuer_manager.turns import Room, Turn
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -54,7 +55,7 @@ MOST_STREAMS: Final = 64
 """They are counted apart from all others: however many look, nobody else is refused for it."""
 
 _AT_ONCE: Final = {
-    Kind.QUESTION: 6,
+    Kind.QUESTION: 3,
     Kind.COMMAND: 16,
     Kind.SUBMISSION: 4,
     Kind.TRANSFER: 16,
@@ -85,43 +86,6 @@ def kind_of(method: str, path: str, content_length: str) -> Kind:
     return Kind.COMMAND
 
 
-class _Room:
-    """The open requests of one kind: so many are worked on, the others wait for their turn in order."""
-
-    def __init__(self, at_once: int) -> None:
-        self._idle = at_once
-        self._waiting: deque[threading.Lock] = deque()
-        self.open = 0
-        self.open_from: Counter[str] = Counter()
-        """By the address, where that matters."""
-
-    def enter(self, address: str) -> threading.Lock | None:
-        """Come in; a lock to wait for, if it is not this request's turn at once."""
-        self.open += 1
-        self.open_from[address] += 1
-        if self._idle:
-            self._idle -= 1
-            return None
-        turn = threading.Lock()
-        turn.acquire()
-        self._waiting.append(turn)
-        return turn
-
-    def end_turn(self) -> None:
-        """The work is done; who waited longest takes over."""
-        if self._waiting:
-            self._waiting.popleft().release()
-        else:
-            self._idle += 1
-
-    def leave(self, address: str) -> None:
-        """Go, after the turn."""
-        self.open -= 1
-        self.open_from[address] -= 1
-        if not self.open_from[address]:
-            del self.open_from[address]
-
-
 class OpenRequests:
     """WSGI middleware: a request is open until its answer has been sent, and at most ``limit`` are.
 
@@ -132,7 +96,7 @@ class OpenRequests:
         self._app = app
         self._limit = limit
         self._lock = threading.Lock()
-        self._rooms = {kind: _Room(_AT_ONCE[kind]) for kind in Kind}
+        self._rooms = {kind: Room(_AT_ONCE[kind]) for kind in Kind}
 
     def by_kind(self) -> dict[str, int]:
         """How many are open now."""
@@ -151,14 +115,17 @@ class OpenRequests:
         leave = partial(room.leave, address)
         with self._lock:
             refusal = self._why_refused(kind, address)
-            turn = None if refusal else room.enter(address)
+            turn = None if refusal else room.enter(address, question_of(environ) if kind is Kind.QUESTION else None)
         if refusal:
             return _busy(refusal)(environ, start_response)
         environ[OPEN_REQUESTS] = self.by_kind
         if turn is not None:
-            turn.acquire()
+            turn.come.wait()
+            if turn.answer is not None:
+                return ClosingIterator(turn.answer(environ, start_response), lambda: self._end(leave))
         try:
-            answer = self._app(environ, start_response)
+            app = self._app if turn is None or not turn.others else self._for_all(room, turn.others, environ)
+            answer = app(environ, start_response)
         except BaseException:
             self._end(room.end_turn, leave)
             raise
@@ -166,6 +133,18 @@ class OpenRequests:
             return ClosingIterator(answer, lambda: self._end(room.end_turn, leave))
         self._end(room.end_turn)
         return ClosingIterator(answer, lambda: self._end(leave))
+
+    def _for_all(self, room: Room, others: list[Turn], environ: WSGIEnvironment) -> WSGIApplication:
+        """Ask once, and tell the others; what answers the one who asked."""
+        shared = None
+        try:
+            app, shared = shared_answer(self._app, environ)
+        finally:
+            if shared is None:
+                self._end(partial(room.wait_again, others))
+        for other in others if shared is not None else ():
+            other.give(shared)
+        return app
 
     def _end(self, *steps: Callable[[], None]) -> None:
         with self._lock:
