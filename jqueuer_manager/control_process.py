@@ -16,8 +16,8 @@ from jqueuer.adapters.processes import dying_with_parent
 
 _LOOK_SECONDS: Final = 0.5
 _AGAIN_SECONDS: Final = 1.0
-_STOP_SECONDS: Final = 30.0
-"""For looks and webhooks that are under way; whoever starts next takes over what is cut short."""
+_STOP_SECONDS: Final = 10.0
+"""For looks and webhooks that are under way, as for requests; whoever starts next takes over what is cut short."""
 
 log = structlog.get_logger()
 
@@ -53,13 +53,12 @@ class ControlProcess:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            # From this thread, because a child dies with the thread that started it.
-            self._process = process = subprocess.Popen(
-                [sys.executable, "-m", "jqueuer_manager.control"],
-                stdin=subprocess.PIPE,
-                bufsize=0,
-                preexec_fn=dying_with_parent(signal.SIGKILL),
-            )
+            try:
+                self._process = process = _start()
+            except OSError as error:  # no memory, or no process left
+                log.error("the control process could not be started; trying again", error=str(error))
+                self._stopping.wait(_AGAIN_SECONDS)
+                continue
             self._look_after(process)
             if self._stopping.is_set():
                 _see_it_end(process)
@@ -77,6 +76,16 @@ class ControlProcess:
                     self._changed.clear()
                     with suppress(BlockingIOError, BrokenPipeError):  # it has more than enough to read, or has died
                         told.write(b"\n")
+
+
+def _start() -> subprocess.Popen[bytes]:
+    """To be called by the thread that looks after it: a child dies with the thread that started it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "jqueuer_manager.control"],
+        stdin=subprocess.PIPE,
+        bufsize=0,
+        preexec_fn=dying_with_parent(signal.SIGKILL),
+    )
 
 
 def _see_it_end(process: subprocess.Popen[bytes]) -> None:

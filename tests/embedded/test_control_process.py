@@ -6,13 +6,17 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 import requests
+import structlog
 
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.valkey import ValkeyServer
+from jqueuer_manager.control_process import ControlProcess
 from tests.embedded.own_manager import own_manager
 from tests.embedded.running import System, sweep_of
 from tests.processes import descendants
@@ -95,6 +99,21 @@ def test_a_worker_of_the_manager_that_is_killed_takes_it_along_and_the_next_has_
         os.kill(parent, signal.SIGKILL)
         eventually(lambda: not is_there(control), 30)
         eventually(lambda: control_of(manager.process.pid), 30)
+
+
+def test_it_is_tried_again_where_no_process_can_be_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, eventually: Wait
+) -> None:
+    monkeypatch.setenv("JQUEUER_STATE_DIR", str(tmp_path))
+    control = ControlProcess(threading.Event())
+    with structlog.testing.capture_logs() as told, monkeypatch.context() as patched:
+        patched.setattr(sys, "executable", "/nowhere/python")
+        control.start()
+        eventually(lambda: told)
+    try:
+        eventually(lambda: control.pid is not None)
+    finally:
+        control.stop()
 
 
 def test_it_ends_without_having_begun_when_nobody_lets_it_begin(valkey: ValkeyServer, tmp_path: Path) -> None:
