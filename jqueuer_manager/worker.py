@@ -76,11 +76,12 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         super().handle_quit(sig, frame)
 
     def is_parent_alive(self) -> bool:
-        """Whether gunicorn itself is; without it the worker stops."""
-        alive = bool(super().is_parent_alive())
-        if not alive:
-            self.app.end_streams()
-        return alive
+        """Whether gunicorn itself is; without it the worker stops, as when it is told to."""
+        if super().is_parent_alive():
+            return True
+        self.alive = False  # else who asks again and again by one connection keeps the next manager from the port
+        self.app.end_streams()
+        return False
 
     def accept(self, listener: Any) -> None:
         """Accept a connection."""
