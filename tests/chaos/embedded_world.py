@@ -19,7 +19,7 @@ from tests.chaos.accounting import Hit
 from tests.chaos.running import soon
 from tests.chaos.schedule import Fault, Kind
 from tests.embedded.running import System
-from tests.processes import descendants
+from tests.processes import control_of, descendants
 
 LEASE_SECONDS: Final = 4.0
 SETTINGS: Final = {"JQUEUER_LEASE_SECONDS": f"{LEASE_SECONDS:g}s", "JQUEUER_MAX_LOST_ATTEMPTS": "1000"}
@@ -35,6 +35,7 @@ _RUNNING_STATES: Final = ("R", "S", "D")
 CONTAINER_KILLED: Final = Kind("container killed", 5)
 AGENT_KILLED: Final = Kind("agent killed", 3)
 MANAGER_KILLED: Final = Kind("manager killed", 3)
+CONTROL_KILLED: Final = Kind("control process killed", 2)
 STORE_KILLED: Final = Kind("store killed", 3)
 BROKER_EMPTIED: Final = Kind("broker emptied", 2)
 CONTAINER_STOPPED: Final = Kind("container stopped", 1)
@@ -46,7 +47,7 @@ class EmbeddedWorld:
     """A :class:`~tests.chaos.running.World` of processes; `start` begins it, and begins it anew after a crash."""
 
     kinds = (
-        CONTAINER_KILLED, AGENT_KILLED, MANAGER_KILLED, STORE_KILLED,
+        CONTAINER_KILLED, AGENT_KILLED, MANAGER_KILLED, CONTROL_KILLED, STORE_KILLED,
         BROKER_EMPTIED, CONTAINER_STOPPED, NODE_PAUSED, ALL_KILLED,
     )  # fmt: skip
     lease_seconds = LEASE_SECONDS
@@ -58,6 +59,7 @@ class EmbeddedWorld:
             CONTAINER_KILLED: self._kill_container,
             AGENT_KILLED: lambda fault, x: self._kill("jqueuer_agent", Hit(everything=True)),
             MANAGER_KILLED: lambda fault, x: self._kill("jqueuer_manager", Hit()),
+            CONTROL_KILLED: self._kill_control,
             STORE_KILLED: lambda fault, x: self._kill("store", Hit(everything=True)),
             BROKER_EMPTIED: self._empty_broker,
             CONTAINER_STOPPED: self._stop_container,
@@ -87,6 +89,10 @@ class EmbeddedWorld:
     def _kill(self, name: str, hit: Hit) -> tuple[str, Hit]:
         os.kill(self._system.embedded.pids[name], signal.SIGKILL)
         return name, hit
+
+    def _kill_control(self, fault: Fault, experiment_id: str) -> tuple[str, Hit]:
+        _signal_all(soon(lambda: control_of(self._system.embedded.pids["jqueuer_manager"])), signal.SIGKILL)
+        return "jqueuer_manager.control", Hit()
 
     def _kill_container(self, fault: Fault, experiment_id: str) -> tuple[str, Hit]:
         container, pid = self._container(fault)
