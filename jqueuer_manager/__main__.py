@@ -17,8 +17,9 @@ from jqueuer.errors import JQueuerError
 from jqueuer.logs import configure_logging
 from jqueuer.settings import Settings, load_settings
 from jqueuer_manager.api import create_app
-from jqueuer_manager.beginning import REFUSED, Beginning, say
+from jqueuer_manager.beginning import Beginning
 from jqueuer_manager.composition import compose
+from jqueuer_manager.last_words import REFUSED, say
 from jqueuer_manager.notices import check_webhooks
 from jqueuer_manager.open_requests import OpenRequests
 from jqueuer_manager.worker import PatientWorker, allow_files, connections_for, threads_for, tls_context

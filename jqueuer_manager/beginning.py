@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from dataclasses import replace
 from typing import Final
@@ -13,15 +12,13 @@ from flask import request
 
 from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.versions import upgrade
-from jqueuer.errors import JQueuerError, SettingsError, StoreUnavailableError
+from jqueuer.errors import SettingsError, StoreUnavailableError
 from jqueuer_manager.control_process import ControlProcess
+from jqueuer_manager.last_words import REFUSED, say
 from jqueuer_manager.open_requests import ALWAYS_ANSWERED
 from jqueuer_manager.openness import warn_of_openness
 from jqueuer_manager.receiver import Receiver
 from jqueuer_manager.services import Services
-
-REFUSED: Final = 3
-"""The exit status of a manager that was not set up so that it can work."""
 
 _STORE_AGAIN_SECONDS: Final = 0.5
 
@@ -81,8 +78,3 @@ class Beginning:
 
     def _ready(self) -> tuple[bool, str]:
         return self._services_ready() if self._begun.is_set() else (False, "the manager waits for its store")
-
-
-def say(error: JQueuerError) -> None:
-    """Why the manager does not work, on stderr."""
-    print(f"jqueuer manager: {error}", file=sys.stderr, flush=True)  # noqa: T201

@@ -17,9 +17,9 @@ from jqueuer.logs import configure_logging
 from jqueuer.settings import load_settings
 from jqueuer_manager.composition import compose
 from jqueuer_manager.delivery import Delivery
+from jqueuer_manager.last_words import REFUSED, say
 from jqueuer_manager.loop import ControlLoop
 
-_REFUSED = 3
 _AT_ONCE_BYTES = 4096
 
 
@@ -30,8 +30,8 @@ def main() -> int:
     try:
         services = compose(load_settings())
     except JQueuerError as error:
-        print(f"jqueuer manager, control process: {error}", file=sys.stderr, flush=True)  # noqa: T201
-        return _REFUSED
+        say(error)
+        return REFUSED
     loop, delivery = ControlLoop(services), Delivery(services)
     gc.collect()
     gc.freeze()  # what was loaded stays
