@@ -19,7 +19,7 @@ from tests.chaos.accounting import Hit
 from tests.chaos.running import soon
 from tests.chaos.schedule import Fault, Kind
 from tests.embedded.running import System
-from tests.processes import control_of, descendants
+from tests.processes import control_of, descendants, kill_and_see_gone
 
 LEASE_SECONDS: Final = 4.0
 SETTINGS: Final = {"JQUEUER_LEASE_SECONDS": f"{LEASE_SECONDS:g}s", "JQUEUER_MAX_LOST_ATTEMPTS": "1000"}
@@ -57,7 +57,7 @@ class EmbeddedWorld:
         self._system = start()
         self._faults = {
             CONTAINER_KILLED: self._kill_container,
-            AGENT_KILLED: lambda fault, x: self._kill("jqueuer_agent", Hit(everything=True)),
+            AGENT_KILLED: self._kill_agent,
             MANAGER_KILLED: lambda fault, x: self._kill("jqueuer_manager", Hit()),
             CONTROL_KILLED: self._kill_control,
             STORE_KILLED: lambda fault, x: self._kill("store", Hit(everything=True)),
@@ -87,16 +87,24 @@ class EmbeddedWorld:
         return self._faults[fault.kind](fault, experiment_id)
 
     def _kill(self, name: str, hit: Hit) -> tuple[str, Hit]:
-        os.kill(self._system.embedded.pids[name], signal.SIGKILL)
+        kill_and_see_gone([self._system.embedded.pids[name]])
         return name, hit
 
+    def _kill_agent(self, fault: Fault, experiment_id: str) -> tuple[str, Hit]:
+        """Its container managers end as they notice, and may have taken another job until then."""
+        agent = self._system.embedded.pids["jqueuer_agent"]
+        kill_and_see_gone([agent], others=descendants(agent))
+        self._hear_out()
+        return "jqueuer_agent", Hit(everything=True)
+
     def _kill_control(self, fault: Fault, experiment_id: str) -> tuple[str, Hit]:
-        _signal_all(soon(lambda: control_of(self._system.embedded.pids["jqueuer_manager"])), signal.SIGKILL)
+        kill_and_see_gone(soon(lambda: control_of(self._system.embedded.pids["jqueuer_manager"])))
         return "jqueuer_manager.control", Hit()
 
     def _kill_container(self, fault: Fault, experiment_id: str) -> tuple[str, Hit]:
         container, pid = self._container(fault)
-        os.kill(pid, signal.SIGKILL)
+        kill_and_see_gone([pid])
+        self._hear_out()
         return container, Hit(containers=frozenset({container}))
 
     def _stop_container(self, fault: Fault, experiment_id: str) -> tuple[str, Hit]:
@@ -113,7 +121,7 @@ class EmbeddedWorld:
         return _NODE, Hit(nodes=frozenset({_NODE}))
 
     def _empty_broker(self, fault: Fault, experiment_id: str) -> tuple[str, Hit]:
-        with redis.Redis.from_url(f"unix://{self._system.embedded.state_dir}/store/valkey.sock?db=1") as broker:
+        with self._connection(database=1) as broker:
             broker.flushdb()
         return queue_name(experiment_id), Hit()
 
@@ -124,6 +132,14 @@ class EmbeddedWorld:
         self._system.api.close()
         self._system = self._start()
         return "all processes", Hit(everything=True)
+
+    def _connection(self, database: int) -> redis.Redis:
+        return redis.Redis.from_url(f"unix://{self._system.embedded.state_dir}/store/valkey.sock?db={database}")
+
+    def _hear_out(self) -> None:
+        """What the dead have still asked of the store is done before somebody who comes after them is answered."""
+        with self._connection(database=0) as store:
+            store.ping()
 
     def _container(self, fault: Fault) -> tuple[str, int]:
         """A container that holds a job, and its manager's process."""
