@@ -102,7 +102,7 @@ def _compose(settings: Settings, pulse: Pulse) -> ContainerUpdater:
     if settings.engine == "docker":
         node = _docker_node(settings, registry, experiments, active, wake)
     else:
-        node = _local_node(settings, registry, experiments, active)
+        node = _local_node(settings, registry, experiments, active, pulse.before)
     held = [name for name in node.buried if ledger.job_of(*name) is not None]
     together = len(held) > 1 or any(ledger.store_went_too(*name) for name in held)
     for experiment_id, container_id in node.buried:
@@ -129,7 +129,11 @@ def _compose(settings: Settings, pulse: Pulse) -> ContainerUpdater:
 
 
 def _local_node(
-    settings: Settings, registry: ContainerRegistry, experiments: ExperimentStore, active: Sequence[str]
+    settings: Settings,
+    registry: ContainerRegistry,
+    experiments: ExperimentStore,
+    active: Sequence[str],
+    agent_lived_until: float,
 ) -> _Node:
     name = settings.node or socket.gethostname()
     containers = LocalContainers(registry, settings.state_dir.resolve() / "containers", name, experiments.now)
@@ -139,7 +143,7 @@ def _local_node(
     def workplace_of(container_id: str) -> Workplace:
         return LocalWorkplace(containers.directory_of(container_id), environment)
 
-    return _Node(name, containers, workplace_of, containers.bury(active))
+    return _Node(name, containers, workplace_of, containers.bury(active, agent_lived_until))
 
 
 def _docker_node(

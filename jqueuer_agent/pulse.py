@@ -17,6 +17,8 @@ class Pulse:
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE_NAME
         self._not_before = 0.0
+        self.before = self._path.stat().st_mtime if self._path.exists() else 0.0
+        """The last beat of an earlier agent, in seconds since the epoch; 0 where there was none."""
 
     def __call__(self) -> None:
         """One beat."""

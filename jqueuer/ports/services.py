@@ -94,8 +94,8 @@ class ContainerRegistry(Protocol):
     def draining(self, experiment_id: str) -> set[str]:
         """The containers marked so and not ended since."""
 
-    def ended(self, experiment_id: str, container_id: str) -> None:
-        """A container is gone; its lifetime is added to the experiment's container-seconds."""
+    def ended(self, experiment_id: str, container_id: str, at: float | None = None) -> None:
+        """A container is gone; its lifetime is added to the experiment's container-seconds.
 
-    def forget(self, experiment_id: str, container_id: str) -> None:
-        """A container died with its engine, nobody knows when: its lifetime is not counted."""
+        It ended ``at`` that time (seconds since the epoch), or now.
+        """

@@ -47,10 +47,11 @@ class LocalContainers:
         self._deaths: dict[str, int] = {}
         self._not_before: dict[str, float] = {}
 
-    def bury(self, experiment_ids: Iterable[str]) -> list[tuple[str, str]]:
+    def bury(self, experiment_ids: Iterable[str], agent_lived_until: float) -> list[tuple[str, str]]:
         """End what an earlier agent of this node left behind: (experiment, container) of each.
 
-        Local containers die with their agent; their requests stand, so as many are started anew.
+        Local containers die with their agent, so they are paid for until its last sign of life (seconds since the
+        epoch); their requests stand, so as many are started anew.
         """
         found = [
             (experiment_id, status.id)
@@ -60,7 +61,7 @@ class LocalContainers:
         ]
         for experiment_id, container_id in found:
             kill_marked(f"JQUEUER_CONTAINER={container_id}")
-            self._registry.forget(experiment_id, container_id)
+            self._registry.ended(experiment_id, container_id, at=agent_lived_until)
         shutil.rmtree(self._directory, ignore_errors=True)
         return found
 

@@ -145,7 +145,7 @@ def test_a_container_that_went_with_the_store_is_told_from_one_that_went_alone(s
     eventually(lambda: store.experiments.now() > claim.started_at + 2.1, 20)
     store.server.kill()
     store.server.start()
-    RedisContainerRegistry(store.client).forget(X, "c1")  # whoever asks has taken note of its end before
+    RedisContainerRegistry(store.client).ended(X, "c1")  # whoever asks has taken note of its end before
     assert ledger.store_went_too(X, "c1")
     ledger.release(X, "c1", together=True)
     assert not ledger.store_went_too(X, "c1")

@@ -55,24 +55,22 @@ class RedisContainerRegistry:
         """The containers marked so and not ended since."""
         return set(self._client.smembers(f"{experiment_key(experiment_id)}:draining"))
 
-    def ended(self, experiment_id: str, container_id: str) -> None:
-        """A container is gone; its lifetime is added up. Later calls for the same one change nothing."""
+    def ended(self, experiment_id: str, container_id: str, at: float | None = None) -> None:
+        """A container is gone, now or since then; its lifetime is added up. Later calls for it change nothing."""
         base = experiment_key(experiment_id)
         self._client.srem(f"{base}:draining", container_id)
         self._client.hdel(f"{base}:busy_since", container_id)
         value = self._client.hget(f"{base}:containers", container_id)
         if value is None or not self._client.hdel(f"{base}:containers", container_id):
             return
-        seconds, microseconds = self._client.time()
-        lifetime = float(seconds) + float(microseconds) / 1e6 - ContainerStatus.model_validate_json(value).started_at
+        ended_at = self._now() if at is None else at
+        lifetime = ended_at - ContainerStatus.model_validate_json(value).started_at
         if self._client.exists(base):
             self._client.hincrbyfloat(base, "container_seconds", max(0.0, lifetime))
 
-    def forget(self, experiment_id: str, container_id: str) -> None:
-        """A container died with its engine, nobody knows when: its lifetime is not counted."""
-        self._client.srem(f"{experiment_key(experiment_id)}:draining", container_id)
-        for suffix in ("containers", "busy_since"):
-            self._client.hdel(f"{experiment_key(experiment_id)}:{suffix}", container_id)
+    def _now(self) -> float:
+        seconds, microseconds = self._client.time()
+        return float(seconds) + float(microseconds) / 1e6
 
 
 def _with_job(status: ContainerStatus, job: str | None, since_ms: str | None) -> ContainerStatus:
