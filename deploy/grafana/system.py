@@ -72,6 +72,11 @@ def make() -> Json:
                 "Many of them: somebody guesses, or a program has an old one",
                 (f"60 * rate(jqueuer_refused_logins_total[{RATE}])", "refused"),
             ),
+            graph(
+                "Webhooks per hour",
+                "Tries that delivered or failed, and messages given up",
+                (f"sum by (outcome) (3600 * rate(jqueuer_webhooks_total[{RATE}]))", "{{outcome}}"),
+            ),
             graph("Store: memory", "What it holds", ("jqueuer_store_memory_bytes", "used"), unit="bytes"),
             graph(
                 "Broker: memory",

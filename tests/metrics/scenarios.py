@@ -148,6 +148,16 @@ SCENARIOS: Final = {
         },
     ),
     "JQueuerManagerDown": Scenario({'up{job="manager"}': then(1, 0)}, quiet=10, fires=12, whom='{job="manager"}'),
+    "JQueuerNotControlled": Scenario(
+        {'jqueuer_control_process_start_time_seconds{job="manager"}': f"0+0x9 60+60x{LAST - 10}"},
+        quiet=13,
+        fires=16,
+        whom='{job="manager"}',
+        besides={
+            'up{job="manager"}': always(1),
+            'jqueuer_control_process_start_time_seconds{job="restarted"}': then(0, 600),
+        },
+    ),
     "JQueuerStoreDown": Scenario({'jqueuer_store_up{job="manager"}': then(1, 0)}, 10, 12, '{job="manager"}'),
     "JQueuerBrokerDown": Scenario({'jqueuer_broker_up{job="manager"}': then(1, 0)}, 10, 12, '{job="manager"}'),
     "JQueuerPartDown": Scenario(
@@ -201,4 +211,26 @@ SCENARIOS: Final = {
         whom='{job="manager"}',
         besides={'jqueuer_refused_logins_total{job="other"}': then(0, 1)},
     ),
+    "JQueuerWebhooksGivenUp": Scenario(
+        {'jqueuer_webhooks_total{job="manager",outcome="given-up"}': then(0, 1)},
+        quiet=9,
+        fires=11,
+        whom='{job="manager"}',
+        besides={'jqueuer_webhooks_total{job="tried",outcome="failed"}': begins(1)},
+    ),
 }
+
+OTHER_SCENARIOS: Final = [
+    ("JQueuerManagerDown", Scenario({'up{job="statsd"}': always(1)}, quiet=0, fires=2, whom='{job="manager"}')),
+    (
+        "JQueuerNotControlled",
+        Scenario(
+            {'jqueuer_control_process_start_time_seconds{job="manager"}': "0+0x9 stale"},
+            quiet=10,
+            fires=12,
+            whom='{job="manager"}',
+            besides={'up{job="manager"}': always(1)},
+        ),
+    ),
+]
+"""For alerts that have a second cause: of a manager nothing is known at all; a control process that cannot start."""

@@ -12,7 +12,7 @@ import yaml
 from typer.testing import CliRunner
 
 from jqueuer.cli.app import app
-from tests.metrics.scenarios import SCENARIOS, Scenario
+from tests.metrics.scenarios import OTHER_SCENARIOS, SCENARIOS, Scenario
 from tests.metrics.watched import Watched
 from tests.metrics_parts import ROOT, RULES, promtool, require_prometheus
 
@@ -33,18 +33,13 @@ def test_the_documentation_lists_every_alert() -> None:
     assert dict(rows) == {alert: rule["labels"]["severity"] for alert, rule in ALERTS.items()}
 
 
-@pytest.mark.parametrize("alert", SCENARIOS)
-def test_an_alert_fires_in_its_scenario_and_not_before(alert: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("alert", "scenario"), [*SCENARIOS.items(), *OTHER_SCENARIOS])
+def test_an_alert_fires_in_its_scenario_and_not_before(alert: str, scenario: Scenario, tmp_path: Path) -> None:
     require_prometheus()
-    scenario = SCENARIOS[alert]
     given = [{"series": name, "values": values} for name, values in (scenario.series | scenario.besides).items()]
-    tests = {
-        "rule_files": [str(RULES)],
-        "evaluation_interval": "1m",
-        "tests": [{"interval": "1m", "input_series": given, "promql_expr_test": _expected(alert, scenario)}],
-    }
+    tests = [{"interval": "1m", "input_series": given, "promql_expr_test": _expected(alert, scenario)}]
     file = tmp_path / "test.yml"
-    file.write_text(yaml.safe_dump(tests))
+    file.write_text(yaml.safe_dump({"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": tests}))
     assert "SUCCESS" in promtool("test", "rules", str(file))
 
 
@@ -55,16 +50,6 @@ def _expected(alert: str, scenario: Scenario) -> list[dict[str, Any]]:
         {"expr": firing, "eval_time": f"{scenario.quiet}m", "exp_samples": []},
         {"expr": firing, "eval_time": f"{scenario.fires}m", "exp_samples": fires},
     ]
-
-
-def test_a_manager_of_which_nothing_is_known_is_down_as_well(tmp_path: Path) -> None:
-    require_prometheus()
-    scenario = Scenario({'up{job="statsd"}': "1+0x9"}, quiet=0, fires=2, whom='{job="manager"}')
-    given = [{"series": name, "values": values} for name, values in scenario.series.items()]
-    tests = [{"interval": "1m", "input_series": given, "promql_expr_test": _expected("JQueuerManagerDown", scenario)}]
-    file = tmp_path / "test.yml"
-    file.write_text(yaml.safe_dump({"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": tests}))
-    assert "SUCCESS" in promtool("test", "rules", str(file))
 
 
 @pytest.mark.parametrize("alert", ALERTS)
