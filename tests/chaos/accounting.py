@@ -43,6 +43,8 @@ class Hit:
     everything: bool = False
     nodes: frozenset[str] = frozenset()
     containers: frozenset[str] = frozenset()
+    for_good: bool = False
+    """It does not come back: who takes a job there afterwards has not noticed yet."""
 
     def holds(self, attempt: Attempt) -> bool:
         """Whether the attempt was there."""
@@ -71,12 +73,12 @@ class Injection:
         return self.fault.kind.sparing and self.ended_at - self.began_at < lease_seconds
 
     def in_flight(self, attempts: Iterable[Attempt]) -> list[Attempt]:
-        """The attempts that ran on what was hit, from its beginning on or begun before its end."""
+        """The attempts that ran on what was hit from its beginning to its end, and later on what does not come back."""
         return [
             attempt
             for attempt in attempts
             if self.hit.holds(attempt)
-            and attempt.started_at <= self.ended_at
+            and (self.hit.for_good or attempt.started_at <= self.ended_at)
             and (attempt.finished_at is None or attempt.finished_at >= self.began_at)
         ]
 

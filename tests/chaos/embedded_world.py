@@ -94,7 +94,8 @@ class EmbeddedWorld:
         """Its container managers end as they notice, and may have taken another job until then."""
         agent = self._system.embedded.pids["jqueuer_agent"]
         kill_and_see_gone([agent], others=descendants(agent))
-        self._hear_out()
+        with self._connection(database=0) as store:
+            store.ping()  # answered after all that the dead have still asked
         return "jqueuer_agent", Hit(everything=True)
 
     def _kill_control(self, fault: Fault, experiment_id: str) -> tuple[str, Hit]:
@@ -104,8 +105,7 @@ class EmbeddedWorld:
     def _kill_container(self, fault: Fault, experiment_id: str) -> tuple[str, Hit]:
         container, pid = self._container(fault)
         kill_and_see_gone([pid])
-        self._hear_out()
-        return container, Hit(containers=frozenset({container}))
+        return container, Hit(containers=frozenset({container}), for_good=True)
 
     def _stop_container(self, fault: Fault, experiment_id: str) -> tuple[str, Hit]:
         """Its command goes on and ends meanwhile; what its manager then says of it comes too late."""
@@ -135,11 +135,6 @@ class EmbeddedWorld:
 
     def _connection(self, database: int) -> redis.Redis:
         return redis.Redis.from_url(f"unix://{self._system.embedded.state_dir}/store/valkey.sock?db={database}")
-
-    def _hear_out(self) -> None:
-        """What the dead have still asked of the store is done before somebody who comes after them is answered."""
-        with self._connection(database=0) as store:
-            store.ping()
 
     def _container(self, fault: Fault) -> tuple[str, int]:
         """A container that holds a job, and its manager's process."""

@@ -129,7 +129,7 @@ class SwarmWorld:
         node, container = fault.choose(sorted(found, key=lambda pair: (pair[0].number, pair[1].id)))
         name = str(container.id)[: labels.CONTAINER_ID_LENGTH]
         _kill_now(container)
-        return f"{name} on {node.name}", Hit(containers=frozenset({name}))
+        return f"{name} on {node.name}", Hit(containers=frozenset({name}), for_good=True)
 
     def _kill_agent(self, fault: Fault, experiment_id: str) -> tuple[str, Hit]:
         node = self._busy(fault, experiment_id, self._cluster.nodes)

@@ -48,6 +48,13 @@ def test_an_attempt_that_was_lost_elsewhere_or_at_another_time_is_not() -> None:
         assert not found.sound
 
 
+def test_an_attempt_begun_after_the_fault_is_allowed_only_where_what_was_hit_does_not_come_back() -> None:
+    hit = Hit(containers=frozenset({"c1"}))
+    assert of(FIRST, SECOND, OTHER, injections=[injection(hit, 9.0, 9.9)]).unexplained == (FIRST,)
+    found = of(FIRST, SECOND, OTHER, injections=[injection(replace(hit, for_good=True), 9.0, 9.9)])
+    assert (found.sound, found.allowed_extra_attempts) == (True, 1)
+
+
 def test_a_fault_that_hits_nothing_costs_nothing() -> None:
     assert of(SECOND, OTHER, injections=[injection(Hit())]).allowed_extra_attempts == 0
     assert of(FIRST, SECOND, OTHER, injections=[injection(Hit())]).unexplained == (FIRST,)
