@@ -72,14 +72,3 @@ class EngineEvents:
         """Containers that Swarm told to stop, in order; it may tell one several times."""
         told = [event.container for event in self.of("kill") if event.signal in ("23", "SIGURG")]
         return list(dict.fromkeys(told))
-
-    def died_unasked(self) -> list[str]:
-        """Containers that died without having been told to stop: killed, or restarted by an update."""
-        asked: set[str] = set()
-        died = []
-        for event in self._events:
-            if event.action == "kill" and event.signal in ("23", "SIGURG"):
-                asked.add(event.container)
-            elif event.action == "die" and event.container not in asked:
-                died.append(event.container)
-        return died

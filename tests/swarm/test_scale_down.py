@@ -13,8 +13,9 @@ from tests.swarm.witness import Witness
 Wait = Callable[[Callable[[], object], float], None]
 
 MOST, FEWEST = 9, 6
-JOB_SECONDS = 20.0
-JOBS = 100
+JOB_SECONDS = 20
+JOBS = 200
+"""More than are done before the last scale-down, however slow the machine; those that are left then are short."""
 
 
 def test_thirty_scale_downs_kill_no_job_and_restart_no_container(cluster: Cluster, eventually: Wait) -> None:
@@ -37,6 +38,7 @@ def test_thirty_scale_downs_kill_no_job_and_restart_no_container(cluster: Cluste
         per_node = Counter(started.node for started in events.of("start"))
         assert min(per_node[node.name] for node in cluster.nodes) >= 2, per_node
         scale_downs = draining = 0
+        asked_for = MOST
         while scale_downs < 30:
             for most in range(MOST - 1, FEWEST - 1, -1):
                 eventually(lambda most=most: all_hold_a_job(most + 1), 60)
@@ -47,13 +49,15 @@ def test_thirty_scale_downs_kill_no_job_and_restart_no_container(cluster: Cluste
                 scale_downs += events.asked_to_stop()[-1] in busy  # one between two jobs does not count
             draining = max(draining, containers()["draining"])
             api.change_limits(experiment_id, maximum=MOST)  # while others drain
+            asked_for += MOST - FEWEST
+        witness.wake()
         api.wait(experiment_id)
         lost = {line.container for line in witness.unfinished()}
         killed = [event for event in events.of("die") if event.container in lost]
-        restarted = events.died_unasked()
+        restarted = max(0, len(events.of("start")) - asked_for)
     ended = api.experiment(experiment_id)
-    print(json.dumps({"scale_downs": scale_downs, "killed": len(killed), "restarted": len(restarted)}))  # noqa: T201
-    assert (killed, restarted, lost) == ([], [], set())
+    print(json.dumps({"scale_downs": scale_downs, "killed": len(killed), "restarted": restarted}))  # noqa: T201
+    assert (killed, restarted, lost) == ([], 0, set())
     assert draining >= 2
     assert (ended["jobs"]["accomplished"], ended["statistics"]["attempts"]) == (JOBS, JOBS), ended["reason"]
     assert set(witness.begun().values()) == {1}

@@ -14,7 +14,7 @@ from tests.swarm.witness import Witness
 Wait = Callable[[Callable[[], object], float], None]
 
 
-def running(cluster: Cluster, eventually: Wait, name: str, *, jobs: int, seconds: float = 20) -> tuple[Witness, str]:
+def running(cluster: Cluster, eventually: Wait, name: str, *, jobs: int, seconds: int = 20) -> tuple[Witness, str]:
     witness = Witness(cluster.shared, name)
     body = json.dumps(witness.describe(jobs=jobs, seconds=seconds, containers=6)).encode()
     experiment_id = cluster.api.submit_bytes(body, "application/json")["id"]

@@ -30,12 +30,19 @@ class Witness:
         self._directory = directory
         self._name = name
         self._path = directory / name
+        self._waked = directory / f"{name}.waked"
 
-    def describe(self, *, jobs: int, seconds: float, containers: int, **more: Any) -> dict[str, Any]:
-        """An experiment of jobs that sleep, and testify."""
+    def wake(self) -> None:
+        """Let the jobs end within a second, those too that have not begun."""
+        self._waked.touch()
+
+    def describe(self, *, jobs: int, seconds: int, containers: int, **more: Any) -> dict[str, Any]:
+        """An experiment of jobs that sleep, until they are waked at the latest, and testify."""
         say = "echo \"{event} $JQUEUER_JOB_ID $JQUEUER_ATTEMPT $JQUEUER_CONTAINER $(cut -d' ' -f1 /proc/uptime)\""
         file = f"{MOUNTED_AT}/{self._name}"
-        line = f"{say.format(event='begin')} >>{file}; sleep {seconds:g}; {say.format(event='end')} >>{file}"
+        waked = f"[ -e {MOUNTED_AT}/{self._waked.name} ]"
+        sleep = f"n=0; until [ $n -eq {seconds} ] || {waked}; do sleep 1; n=$((n+1)); done"
+        line = f"{say.format(event='begin')} >>{file}; {sleep}; {say.format(event='end')} >>{file}"
         return {
             "name": self._name,
             "image": "busybox",
