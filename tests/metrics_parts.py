@@ -21,6 +21,7 @@ import requests
 import yaml
 
 from jqueuer.adapters.processes import dying_with_parent
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[1]
 RULES = ROOT / "deploy" / "prometheus" / "rules.yml"
@@ -93,9 +94,7 @@ class Prometheus:
 @contextmanager
 def running_prometheus(directory: Path, addresses: dict[str, str], token_file: Path) -> Iterator[Prometheus]:
     """Prometheus with the project's configuration, in a hurry; ``addresses`` say where the services are instead."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        own = f"127.0.0.1:{probe.getsockname()[1]}"
+    own = f"127.0.0.1:{free_port()}"
     configuration = yaml.safe_load((ROOT / "deploy" / "prometheus" / "prometheus.yml").read_text())
     configuration["rule_files"] = [str(RULES)]
     configuration["global"] |= dict.fromkeys(("scrape_interval", "scrape_timeout", "evaluation_interval"), "200ms")

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ import pytest
 from jqueuer.adapters.processes import dying_with_parent, kill_marked
 from jqueuer.adapters.redis_store import connect
 from jqueuer.adapters.valkey import ValkeyServer
+from tests.ports import free_port
 
 _MARKER = "JQUEUER_TEST_BROKER"
 _START_SECONDS = 60.0
@@ -40,23 +40,17 @@ def why_no_rabbitmq() -> str | None:
     return None
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @dataclass
 class RabbitMQ:
     """A RabbitMQ node in a directory, with a port mapper of its own; stopped with everything it started."""
 
     directory: Path
-    port: int = field(default_factory=_free_port)
+    port: int = field(default_factory=free_port)
     metrics_port: int | None = None
     """Where it shows its metrics to Prometheus; nowhere where None."""
     _mark: str = field(default_factory=lambda: uuid4().hex)
-    _mapper_port: int = field(default_factory=_free_port)
-    _distribution_port: int = field(default_factory=_free_port)
+    _mapper_port: int = field(default_factory=free_port)
+    _distribution_port: int = field(default_factory=free_port)
     _processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @property

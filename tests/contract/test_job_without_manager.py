@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import multiprocessing
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -26,6 +25,7 @@ from jqueuer_agent.adapters.local_workspace import LocalWorkspace
 from jqueuer_agent.lease import Lease, LeaseKeeper
 from jqueuer_agent.life_cycle import JobRun, OutputLimits
 from tests.contract.agents_manager import LOG_LIMIT_BYTES, OUTPUT_LIMIT_BYTES, TOKEN, manager_app, served
+from tests.ports import free_port
 
 Wait = Callable[..., None]
 LEASE_SECONDS = 1.0
@@ -64,9 +64,7 @@ class World:
         self.app = manager_app(self.keeper, client, valkey.broker_url)
         self.ledger = RedisJobLedger(client, lease_seconds=LEASE_SECONDS)
         self.experiments = RedisExperimentStore(client)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
+        self.port = free_port()
         self._arguments = (valkey.store_url, f"http://127.0.0.1:{self.port}", tmp_path / "container")
         self.process: Any = None
         self.stack = ExitStack()

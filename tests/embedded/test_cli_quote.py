@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from jqueuer.cli.exits import Exit
 from jqueuer.cli.quoting import ask
 from jqueuer.states import ExperimentState
 from tests.embedded.api_manager import ADMIN, Manager
+from tests.ports import free_port
 
 Write = Callable[..., str]
 HEAD = {"name": "sweep", "estimate": "1m", "containers": {"max": 4}, "inputs": ["data.txt"]}
@@ -48,9 +48,7 @@ def jqueuer(*arguments: str, url: str | None = None) -> Result:
 @pytest.fixture
 def nobody() -> str:
     """A URL at which nothing listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}"
+    return f"http://127.0.0.1:{free_port()}"
 
 
 @pytest.mark.parametrize("name", ["sweep.yaml", "jobs.jsonl"])

@@ -18,7 +18,7 @@ from tests.bad_input.raw import Target
 from tests.contract.test_outbox import FACTS
 from tests.embedded.mail_server import mail_server
 from tests.embedded.running import System
-from tests.embedded.tls_parts import free_port
+from tests.ports import free_port
 
 Eventually = Callable[..., None]
 RECIPE = Path(__file__).parents[2] / "docs" / "recipes" / "mail.py"

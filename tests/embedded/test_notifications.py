@@ -20,8 +20,8 @@ from jqueuer_manager.notices import Notices
 from jqueuer_manager.services import Services
 from tests.embedded.api_manager import Manager
 from tests.embedded.running import System
-from tests.embedded.tls_parts import free_port
 from tests.embedded.webhook_receiver import Received, WebhookReceiver, hanging, status, webhook_receiver
+from tests.ports import free_port
 
 Eventually = Callable[..., None]
 

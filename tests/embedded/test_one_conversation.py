@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from jqueuer_manager.adapters.one_conversation import NoAnswerError, post
-from tests.embedded.tls_parts import free_port
 from tests.embedded.webhook_receiver import webhook_receiver
+from tests.ports import free_port
 
 Addresses = Callable[[Sequence[int]], None]
 MANY = 40

@@ -26,8 +26,8 @@ from jqueuer.settings import Settings, load_settings
 from jqueuer.signing import MessageSigner
 from jqueuer_manager.adapters.swarm.spec import service_spec
 from tests.embedded.own_manager import own_manager
-from tests.embedded.tls_parts import free_port
 from tests.embedded.webhook_receiver import webhook_receiver
+from tests.ports import free_port
 
 SECRET = "hunter2-and-more"
 EVERY_SECRET: dict[str, Any] = {

@@ -24,7 +24,6 @@ from jqueuer_manager.delivery import Delivery
 from jqueuer_manager.services import Services
 from tests.certificates import Authority
 from tests.contract.test_outbox import ALWAYS, FACTS
-from tests.embedded.tls_parts import free_port
 from tests.embedded.webhook_receiver import (
     WebhookReceiver,
     documented_check,
@@ -32,6 +31,7 @@ from tests.embedded.webhook_receiver import (
     status,
     webhook_receiver,
 )
+from tests.ports import free_port
 
 Eventually = Callable[..., None]
 SECRET = new_secret()

@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import pytest
 from jqueuer.adapters.processes import dying_with_parent
 from tests.certificates import Authority, Certificate
 from tests.contract.brokers import RabbitMQ, why_no_rabbitmq
+from tests.ports import free_port
 
 NAMES = ("DNS:localhost", "IP:127.0.0.1")
 
@@ -26,13 +26,6 @@ def need(reason: str | None) -> None:
     """Skip for this reason, if there is one; in CI nothing is skipped."""
     if reason is not None:
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def why_no(program: str) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +14,7 @@ from tests.lab.lab import call
 from tests.lab.node import tail
 from tests.lab.recipes import KEY_LABEL, Recipe
 from tests.lab.waiting import wait_until
+from tests.ports import free_port
 
 NAME = "jqbuild"
 _START_SECONDS = 60.0
@@ -27,9 +27,7 @@ class Builder:
         self._directory = directory
         self._registry_data = registry_data
         self._registry: subprocess.Popen[bytes] | None = None
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._registry_name = f"127.0.0.1:{free.getsockname()[1]}"
+        self._registry_name = f"127.0.0.1:{free_port()}"
 
     def __enter__(self) -> Self:
         self._directory.mkdir(parents=True, exist_ok=True)

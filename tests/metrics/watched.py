@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from jqueuer.embedded import Embedded
 from tests.contract.brokers import RabbitMQ, why_no_rabbitmq
 from tests.embedded.running import QUICK, System
 from tests.metrics_parts import Bridge, Prometheus, require_prometheus, running_bridge, running_prometheus
+from tests.ports import free_port
 
 ALL_UP = dict.fromkeys(("manager", "statsd", "rabbitmq", "prometheus"), "up")
 """What the project's configuration names. This RabbitMQ carries no jobs: an embedded system has its own broker."""
@@ -101,9 +101,7 @@ def _description() -> str:
 
 @contextmanager
 def _rabbitmq(directory: Path) -> Iterator[int]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     server = RabbitMQ(directory, metrics_port=port)
     try:
         server.start()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,12 +17,7 @@ from jqueuer.adapters.redis_store.connection import StoreClient
 from jqueuer.adapters.redis_store.versions import upgrade
 from jqueuer.adapters.valkey import ValkeyServer
 from tests.contract.agents_manager import TOKEN, manager_app, served
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from tests.ports import free_port
 
 
 @pytest.mark.parametrize("missing", ["store", "engine"])
